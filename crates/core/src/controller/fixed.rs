@@ -1,0 +1,35 @@
+//! A constant step.
+
+use super::{Decision, StepController};
+use crate::estimator::Estimate;
+use crate::tape::{Persist, Tape};
+
+/// `h' = h`, whatever the error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fixed {
+    /// In seconds.
+    pub step: f64,
+}
+
+impl Persist for Fixed {
+    fn save(&self, _tape: &mut Tape) {}
+    fn load(&mut self, _tape: &mut Tape) {}
+}
+
+impl StepController for Fixed {
+    fn first(&self) -> f64 {
+        self.step
+    }
+
+    fn is_fixed(&self) -> bool {
+        true
+    }
+
+    fn decide(&mut self, _estimate: Estimate, _h: f64, _can_retry: bool) -> Decision {
+        Decision::Accept { next_h: self.step }
+    }
+
+    fn floor(&self) -> f64 {
+        0.0
+    }
+}

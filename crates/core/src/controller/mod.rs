@@ -1,0 +1,54 @@
+//! The next step size from an error norm; 1 means "at tolerance" everywhere.
+
+mod fixed;
+mod limits;
+mod pi;
+
+pub use fixed::Fixed;
+pub use limits::Limits;
+pub use pi::Pi;
+
+use crate::estimator::Estimate;
+use crate::tape::Persist;
+
+/// What becomes of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Decision {
+    /// It stands; the next step may be this long.
+    Accept {
+        /// In seconds.
+        next_h: f64,
+    },
+    /// It is taken back and made again.
+    Reject {
+        /// In seconds.
+        retry_h: f64,
+    },
+}
+
+/// Chooses step sizes. It remembers accepted steps only.
+pub trait StepController: Persist {
+    /// The first step, in seconds.
+    fn first(&self) -> f64;
+
+    /// Whether it ever rejects; then every subsystem must be able to go back.
+    fn may_reject(&self) -> bool {
+        false
+    }
+
+    /// The step size is constant: times are `start + n·h`.
+    fn is_fixed(&self) -> bool {
+        false
+    }
+
+    /// Decides about an attempt of length `h`. `can_retry` is false if going back is impossible.
+    fn decide(&mut self, estimate: Estimate, h: f64, can_retry: bool) -> Decision;
+
+    /// The shortest step it may choose, in seconds.
+    fn floor(&self) -> f64;
+
+    /// Forgets the past after an event and gives the size to go on with.
+    fn restart(&mut self, h: f64) -> f64 {
+        h
+    }
+}

@@ -1,0 +1,137 @@
+//! The proportional-integral controller of ECCO, and the integral one.
+
+use super::{Decision, Limits, StepController};
+use crate::estimator::Estimate;
+use crate::tape::{Persist, Tape};
+
+/// `h' = h · safety · e^-(kI+kP) · e_prev^kP`, clamped (sadjina2017 eq. 15; kP = 0 is sadjina2020 eq. 13).
+///
+/// It never rejects: an error over tolerance makes the next step smaller.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pi {
+    /// The first step, in seconds.
+    pub first_step: f64,
+    /// α_s, 0.8 to 0.9.
+    pub safety: f64,
+    /// kI; `None`: 0.3/k with k the order of the estimate.
+    pub integral_gain: Option<f64>,
+    /// kP; `None`: 0.4/k.
+    pub proportional_gain: Option<f64>,
+    /// Bounds.
+    pub limits: Limits,
+    /// 0: the newest error decides; 1: the one before it (the literal index of sadjina2020 eq. 13).
+    pub age: u8,
+    /// The last error counts as at least this. 0 as in the papers: an error of exactly 0 is then followed by the
+    /// smallest step if kP > 0.
+    pub error_floor: f64,
+    /// The two last errors, newest first.
+    past: [f64; 2],
+}
+
+impl Pi {
+    /// ECCO with the gains of sadjina2017.
+    pub fn ecco(first_step: f64, limits: Limits) -> Self {
+        Pi {
+            first_step,
+            safety: 0.8,
+            integral_gain: None,
+            proportional_gain: None,
+            limits,
+            age: 0,
+            error_floor: 1e-3,
+            past: [1.0; 2],
+        }
+    }
+
+    /// The integral controller of sadjina2020.
+    pub fn integral(first_step: f64, limits: Limits) -> Self {
+        Pi { proportional_gain: Some(0.0), ..Pi::ecco(first_step, limits) }
+    }
+
+    /// The wanted factor for errors `e` (newest) and `before`.
+    fn factor(&self, e: f64, before: f64, order: f64) -> f64 {
+        let ki = self.integral_gain.unwrap_or(0.3 / order);
+        let kp = self.proportional_gain.unwrap_or(0.4 / order);
+        if e == 0.0 {
+            return f64::INFINITY;
+        }
+        let proportional = if kp == 0.0 { 1.0 } else { before.max(self.error_floor).powf(kp) };
+        self.safety * e.powf(-ki - kp) * proportional
+    }
+}
+
+impl Persist for Pi {
+    fn save(&self, tape: &mut Tape) {
+        tape.extend(&self.past);
+    }
+
+    fn load(&mut self, tape: &mut Tape) {
+        tape.fill(&mut self.past);
+    }
+}
+
+impl StepController for Pi {
+    fn first(&self) -> f64 {
+        self.first_step.clamp(self.limits.min_step, self.limits.max_step)
+    }
+
+    fn decide(&mut self, estimate: Estimate, h: f64, _can_retry: bool) -> Decision {
+        let [last, before_last] = self.past;
+        let e = if estimate.norm.is_nan() { f64::INFINITY } else { estimate.norm };
+        let factor = match self.age {
+            0 => self.factor(e, last, estimate.order),
+            _ => self.factor(last, before_last, estimate.order),
+        };
+        self.past = [e, last];
+        Decision::Accept { next_h: self.limits.apply(factor, h) }
+    }
+
+    fn floor(&self) -> f64 {
+        self.limits.min_step
+    }
+
+    fn restart(&mut self, h: f64) -> f64 {
+        self.past = [1.0; 2];
+        h
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(controller: &mut Pi, norm: f64) -> f64 {
+        match controller.decide(Estimate { norm, order: 2.0 }, 1e-3, false) {
+            Decision::Accept { next_h } => next_h,
+            Decision::Reject { .. } => unreachable!("it never rejects"),
+        }
+    }
+
+    const LIMITS: Limits = Limits { min_step: 1e-6, max_step: 1.0, min_rate: 0.2, max_rate: 1.5 };
+
+    /// Expected values by hand from eq. 15 with kI = .15, kP = .2.
+    #[test]
+    fn errors_of_one_give_the_safety_factor_and_others_the_powers() {
+        let mut c = Pi::ecco(1e-3, LIMITS);
+        assert!((next(&mut c, 1.0) - 0.8e-3).abs() < 1e-18);
+        assert!((next(&mut c, 4.0) - 0.8e-3 * 4f64.powf(-0.35)).abs() < 1e-18);
+        assert!((next(&mut c, 1.0) - 0.8e-3 * 4f64.powf(0.2)).abs() < 1e-18);
+    }
+
+    #[test]
+    fn zero_grows_the_most_and_nonsense_shrinks_the_most() {
+        let mut c = Pi::ecco(1e-3, LIMITS);
+        assert_eq!(next(&mut c, 0.0), 1.5e-3);
+        assert_eq!(next(&mut c, f64::NAN), 0.2e-3);
+        let mut literal = Pi { error_floor: 0.0, ..Pi::ecco(1e-3, LIMITS) };
+        assert_eq!(next(&mut literal, 0.0), 1.5e-3);
+        assert_eq!(next(&mut literal, 1.0), 0.2e-3, "the papers' rule after an error of exactly 0");
+    }
+
+    #[test]
+    fn an_older_error_decides_one_step_later() {
+        let mut c = Pi { age: 1, ..Pi::integral(1e-3, LIMITS) };
+        assert!((next(&mut c, 4.0) - 0.8e-3).abs() < 1e-18, "the error before the first counts as 1");
+        assert!((next(&mut c, 1.0) - 0.8e-3 * 4f64.powf(-0.15)).abs() < 1e-18);
+    }
+}

@@ -1,0 +1,239 @@
+//! NEPCE: the defect of the last step's inputs is added to the next ones.
+
+use super::InputCorrection;
+use crate::network::{Network, graph};
+use crate::subsystem::Span;
+use crate::tape::{Persist, Tape};
+use crate::view::StepView;
+use std::ops::Range;
+
+/// How the correction scales when the step size changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum StepRatio {
+    /// `(h/h_last)^(m+1)`: the defect of a hold of order m grows like h^(m+1).
+    #[default]
+    Growth,
+    /// 1.
+    None,
+    /// `h_last/h`: what sadjina2020 eq. 11 says when read literally.
+    Literal,
+}
+
+/// Where ∂y/∂u of a feed-through pair comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FeedThroughGain {
+    /// It is taken as 0.
+    Ignored,
+    /// Asked from the subsystem at every communication point.
+    Model,
+    /// Given by the user.
+    Given(f64),
+}
+
+/// `δu = α · ratio · M · e`, `e = L y - ũ(t_i)`, with ũ the corrected input that was held (sadjina2020 eq. 11).
+///
+/// `M = (1 - L J)^-1` if feed-through is taken into account (eq. 12), else 1. M is never formed: `e' = e + L J e'`
+/// is substituted along the feed-through order; loops are solved as small dense blocks.
+#[derive(Clone, Debug)]
+pub struct Nepce {
+    /// α per input.
+    pub alpha: Vec<f64>,
+    /// How it scales with the step size.
+    pub ratio: StepRatio,
+    /// m + 1 per input, with m the hold order.
+    power: Vec<i32>,
+    /// The same m + 1 for all inputs.
+    uniform_power: Option<i32>,
+    gains: Vec<FeedThroughGain>,
+    blocks: Vec<Block>,
+    defect: Vec<f64>,
+    h_last: f64,
+}
+
+/// Inputs whose defects depend on each other (one input, unless there is an algebraic loop).
+#[derive(Clone, Debug)]
+struct Block {
+    inputs: Vec<usize>,
+    /// `e'[row] += gain · J[pair] · e'[column]`: (row, gain, pair, column input).
+    links: Vec<(usize, f64, usize, usize)>,
+    /// Dense system of a loop, n × (n+1), else empty.
+    matrix: Vec<f64>,
+}
+
+impl Nepce {
+    /// `gains[p]` belongs to feed-through pair p of the network; `hold_order[i]` to input i.
+    pub fn new(
+        network: &Network,
+        alpha: Vec<f64>,
+        ratio: StepRatio,
+        gains: Vec<FeedThroughGain>,
+        hold_order: &[u8],
+    ) -> Self {
+        let power: Vec<i32> = hold_order.iter().map(|&m| i32::from(m) + 1).collect();
+        let first = power.first().copied().unwrap_or(1);
+        Nepce {
+            alpha,
+            ratio,
+            uniform_power: power.iter().all(|&p| p == first).then_some(first),
+            power,
+            blocks: blocks(network, &gains),
+            gains,
+            defect: vec![0.0; network.n_inputs],
+            h_last: 0.0,
+        }
+    }
+
+    fn scale(&self, h: f64, power: i32) -> f64 {
+        match self.ratio {
+            _ if self.h_last == 0.0 => 0.0,
+            StepRatio::Growth => (h / self.h_last).powi(power),
+            StepRatio::None => 1.0,
+            StepRatio::Literal => self.h_last / h,
+        }
+    }
+}
+
+/// Blocks of inputs with feed-through between them, in the order in which they can be substituted.
+fn blocks(network: &Network, gains: &[FeedThroughGain]) -> Vec<Block> {
+    let mut pairs_of: Vec<Vec<(usize, usize)>> = vec![Vec::new(); network.n_outputs];
+    for (pair, &(output, input)) in network.feed_through.iter().enumerate() {
+        if gains[pair] != FeedThroughGain::Ignored {
+            pairs_of[output].push((pair, input));
+        }
+    }
+    let mut links: Vec<Vec<(usize, f64, usize, usize)>> = vec![Vec::new(); network.n_inputs];
+    for (i, list) in links.iter_mut().enumerate() {
+        for (output, gain) in network.wiring.sources(i) {
+            list.extend(pairs_of[output].iter().map(|&(pair, column)| (i, gain, pair, column)));
+        }
+    }
+    let edges: Vec<Vec<usize>> =
+        links.iter().map(|l| l.iter().map(|&(_, _, _, column)| column).collect()).collect();
+    graph::components(&edges)
+        .into_iter()
+        .filter(|component| component.iter().any(|&i| !links[i].is_empty()))
+        .map(|inputs| {
+            let n = inputs.len();
+            let matrix = if graph::is_loop(&inputs, &edges) { vec![0.0; n * (n + 1)] } else { Vec::new() };
+            let links = inputs.iter().flat_map(|&i| links[i].iter().copied()).collect();
+            Block { inputs, links, matrix }
+        })
+        .collect()
+}
+
+impl Block {
+    /// Replaces the block's entries of `e` by those of `(1 - L J)^-1 e`, earlier blocks being done.
+    fn substitute(&mut self, e: &mut [f64], gain_of: impl Fn(usize) -> f64) {
+        let n = self.inputs.len();
+        if self.matrix.is_empty() {
+            for &(row, gain, pair, column) in &self.links {
+                e[row] += gain * gain_of(pair) * e[column];
+            }
+            return;
+        }
+        let width = n + 1;
+        self.matrix.fill(0.0);
+        for (r, &i) in self.inputs.iter().enumerate() {
+            self.matrix[r * width + r] = 1.0;
+            self.matrix[r * width + n] = e[i];
+        }
+        for &(row, gain, pair, column) in &self.links {
+            // Inputs are sorted inside a component.
+            let Ok(r) = self.inputs.binary_search(&row) else { continue };
+            match self.inputs.binary_search(&column) {
+                Ok(c) => self.matrix[r * width + c] -= gain * gain_of(pair),
+                Err(_) => self.matrix[r * width + n] += gain * gain_of(pair) * e[column],
+            }
+        }
+        if solve(&mut self.matrix, n) {
+            for (r, &i) in self.inputs.iter().enumerate() {
+                e[i] = self.matrix[r * width + n];
+            }
+        }
+    }
+}
+
+/// Gauss elimination with row pivoting of an n × (n+1) system in place; false if it is singular.
+fn solve(m: &mut [f64], n: usize) -> bool {
+    let w = n + 1;
+    for k in 0..n {
+        let Some(p) = (k..n).max_by(|&a, &b| m[a * w + k].abs().total_cmp(&m[b * w + k].abs())) else {
+            return false;
+        };
+        if m[p * w + k].abs() < 1e-12 {
+            return false;
+        }
+        for c in 0..w {
+            m.swap(k * w + c, p * w + c);
+        }
+        for r in (0..n).filter(|&r| r != k) {
+            let factor = m[r * w + k] / m[k * w + k];
+            for c in k..w {
+                m[r * w + c] -= factor * m[k * w + c];
+            }
+        }
+    }
+    for k in 0..n {
+        m[k * w + n] /= m[k * w + k];
+    }
+    true
+}
+
+impl Persist for Nepce {
+    fn save(&self, tape: &mut Tape) {
+        tape.push(self.h_last);
+        tape.extend(&self.defect);
+    }
+
+    fn load(&mut self, tape: &mut Tape) {
+        self.h_last = tape.pull();
+        tape.fill(&mut self.defect);
+    }
+}
+
+impl InputCorrection for Nepce {
+    fn needs_feed_through(&self) -> bool {
+        self.gains.contains(&FeedThroughGain::Model)
+    }
+
+    fn apply(&self, macro_span: Span, _stage_span: Span, inputs: Range<usize>, delta: &mut [f64]) {
+        let (alpha, defect) = (&self.alpha[inputs.clone()], &self.defect[inputs.clone()]);
+        match self.uniform_power {
+            Some(power) => {
+                let scale = self.scale(macro_span.h, power);
+                for (d, (a, e)) in delta[inputs].iter_mut().zip(alpha.iter().zip(defect)) {
+                    *d = a * scale * e;
+                }
+            }
+            None => {
+                for i in inputs {
+                    delta[i] = self.alpha[i] * self.scale(macro_span.h, self.power[i]) * self.defect[i];
+                }
+            }
+        }
+    }
+
+    fn commit(&mut self, step: &StepView<'_>) {
+        for (e, (fresh, held)) in self.defect.iter_mut().zip(step.fresh.iter().zip(step.corrected_end)) {
+            *e = fresh - held;
+        }
+        for (e, &external) in self.defect.iter_mut().zip(step.external) {
+            if external {
+                *e = 0.0;
+            }
+        }
+        for block in &mut self.blocks {
+            block.substitute(&mut self.defect, |pair| match self.gains[pair] {
+                FeedThroughGain::Ignored => 0.0,
+                FeedThroughGain::Model => step.feed_through.map_or(0.0, |d| d[pair]),
+                FeedThroughGain::Given(value) => value,
+            });
+        }
+        self.h_last = step.span.h;
+    }
+
+    fn restart(&mut self) {
+        self.defect.fill(0.0);
+        self.h_last = 0.0;
+    }
+}

@@ -1,0 +1,83 @@
+//! The energy error norm: residual energy of every bond against a scale.
+
+use super::{ErrorEstimator, Estimate};
+use crate::tape::{Persist, Tape};
+use crate::view::StepView;
+
+/// Which residual counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Residual {
+    /// With the inputs before correction, at the end of the step: a correction is not fought by the controller.
+    #[default]
+    Held,
+    /// With the inputs that really acted, at the end of the step: as in the papers' tables.
+    Corrected,
+    /// With the inputs that really acted, summed over the sub-steps of every rate.
+    Metered,
+}
+
+/// `ε = sqrt(mean_k (δE_k / (r_k (E0_k + |E_k|)))²)` with `E_k = P_12 h` (sadjina2017 eq. 14).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Energy {
+    /// r of each bond.
+    pub tolerance: Vec<f64>,
+    /// E0 of each bond in J; `None`: the energy that the bond has exchanged since the start.
+    pub energy_scale: Vec<Option<f64>>,
+    /// Which residual counts.
+    pub residual: Residual,
+    /// m + 2 with m the hold order.
+    pub order: f64,
+    exchanged: Vec<f64>,
+}
+
+impl Energy {
+    /// One tolerance and scale per bond.
+    pub fn new(
+        tolerance: Vec<f64>,
+        energy_scale: Vec<Option<f64>>,
+        residual: Residual,
+        hold_order: u8,
+    ) -> Self {
+        let exchanged = vec![0.0; tolerance.len()];
+        Energy { tolerance, energy_scale, residual, order: f64::from(hold_order) + 2.0, exchanged }
+    }
+}
+
+impl Persist for Energy {
+    fn save(&self, tape: &mut Tape) {
+        tape.extend(&self.exchanged);
+    }
+
+    fn load(&mut self, tape: &mut Tape) {
+        tape.fill(&mut self.exchanged);
+    }
+}
+
+impl ErrorEstimator for Energy {
+    fn estimate(&self, step: &StepView<'_>) -> Estimate {
+        let h = step.span.h;
+        let mut sum = 0.0;
+        for (k, flow) in step.flows.iter().enumerate() {
+            let residual = match self.residual {
+                Residual::Held => flow.held_residual_power * h,
+                Residual::Corrected => flow.residual_power * h,
+                Residual::Metered => flow.residual_energy,
+            };
+            if residual != 0.0 {
+                let scale =
+                    self.energy_scale[k].unwrap_or(self.exchanged[k]) + (flow.transmitted_power * h).abs();
+                let e = residual / (self.tolerance[k] * scale);
+                sum += e * e;
+            }
+        }
+        Estimate { norm: (sum / step.flows.len().max(1) as f64).sqrt(), order: self.order }
+    }
+
+    fn commit(&mut self, step: &StepView<'_>) {
+        for (total, flow) in self.exchanged.iter_mut().zip(step.flows) {
+            *total += flow.exchanged_power * step.span.h;
+        }
+    }
+
+    fn restart(&mut self) {}
+}

@@ -1,0 +1,97 @@
+//! The predictor/corrector norm: what the step returned against what the past foretold.
+
+use super::{ErrorEstimator, Estimate};
+use crate::tape::{Persist, Tape};
+use crate::view::StepView;
+
+/// Tolerance of one output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutputTolerance {
+    /// TOL, in the unit of the output.
+    pub absolute: f64,
+    /// ρ, in 1/unit of the output: weight of the output's size relative to TOL.
+    pub rho: f64,
+}
+
+/// `ε = max |y - ỹ| / (TOL (1 + ρ max(|y|, |ỹ|)))`, ỹ the polynomial of order m+1 through past outputs at their
+/// true times (Busch; sadjina2017 eq. 16–17).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predictor {
+    /// One per output.
+    pub tolerance: Vec<OutputTolerance>,
+    /// m, the hold order.
+    pub hold_order: u8,
+    times: [f64; MAX_NODES],
+    values: [Vec<f64>; MAX_NODES],
+    len: usize,
+}
+
+/// A predictor of order 3 (for a second-order hold) needs four nodes.
+const MAX_NODES: usize = 4;
+
+impl Predictor {
+    /// One tolerance per output.
+    pub fn new(tolerance: Vec<OutputTolerance>, hold_order: u8) -> Self {
+        let n = tolerance.len();
+        let values = std::array::from_fn(|_| vec![0.0; n]);
+        Predictor { tolerance, hold_order, times: [0.0; MAX_NODES], values, len: 0 }
+    }
+
+    fn push(&mut self, t: f64, y: &[f64]) {
+        self.times.rotate_right(1);
+        self.values.rotate_right(1);
+        self.times[0] = t;
+        self.values[0].copy_from_slice(y);
+        self.len = (self.len + 1).min(MAX_NODES);
+    }
+}
+
+impl Persist for Predictor {
+    fn save(&self, tape: &mut Tape) {
+        tape.push(self.len as f64);
+        tape.extend(&self.times);
+        self.values.iter().for_each(|v| tape.extend(v));
+    }
+
+    fn load(&mut self, tape: &mut Tape) {
+        self.len = tape.pull() as usize;
+        tape.fill(&mut self.times);
+        self.values.iter_mut().for_each(|v| tape.fill(v));
+    }
+}
+
+impl ErrorEstimator for Predictor {
+    fn estimate(&self, step: &StepView<'_>) -> Estimate {
+        let order = f64::from(self.hold_order) + 1.0;
+        // The first step has one node; a line needs two.
+        let nodes = self.len.min(self.hold_order as usize + 2);
+        if nodes < 2 {
+            return Estimate { norm: 0.0, order };
+        }
+        let t = step.span.end;
+        let mut weights = [0.0; MAX_NODES];
+        for k in 0..nodes {
+            let others = (0..nodes).filter(|&j| j != k);
+            weights[k] = others.map(|j| (t - self.times[j]) / (self.times[k] - self.times[j])).product();
+        }
+        let mut norm = 0.0f64;
+        for (i, (tol, &y)) in self.tolerance.iter().zip(step.y_step).enumerate() {
+            let predicted: f64 = (0..nodes).map(|k| weights[k] * self.values[k][i]).sum();
+            let size = y.abs().max(predicted.abs());
+            let e = (y - predicted).abs() / (tol.absolute * (1.0 + tol.rho * size));
+            norm = if e.is_nan() { f64::INFINITY } else { norm.max(e) };
+        }
+        Estimate { norm, order }
+    }
+
+    fn commit(&mut self, step: &StepView<'_>) {
+        if self.len == 0 {
+            self.push(step.span.start, step.y_prev);
+        }
+        self.push(step.span.end, step.y_fresh);
+    }
+
+    fn restart(&mut self) {
+        self.len = 0;
+    }
+}

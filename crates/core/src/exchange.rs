@@ -1,0 +1,345 @@
+//! The buffers of one attempt, and how a sweep through the stages of a schedule fills them.
+
+use crate::bond::{EndValues, Meter};
+use crate::correction::InputCorrection;
+use crate::error::RunError;
+use crate::extrapolation::{Extrapolation, Held};
+use crate::history::History;
+use crate::network::{Network, Schedule, Stage};
+use crate::subsystem::{Inputs, Span};
+use crate::tape::{Persist, Tape};
+
+/// How far a sweep came.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Swept {
+    /// To the end.
+    Whole {
+        /// A subsystem reported a discontinuity inside the step.
+        event: bool,
+    },
+    /// A subsystem stopped early.
+    Early { member: usize, reached: f64 },
+}
+
+/// Values of all inputs and outputs during a macro step.
+pub(crate) struct Exchange {
+    /// What subsystems are given, corrections included.
+    held: Held,
+    /// How many input derivatives the subsystem of each input follows.
+    takes: Vec<u8>,
+    pub held_end: Vec<f64>,
+    delta: Vec<f64>,
+    corrected_end: Vec<f64>,
+    corrects: bool,
+    pub fresh: Vec<f64>,
+    pub y_prev: Vec<f64>,
+    pub y_step: Vec<f64>,
+    y_fresh: Vec<f64>,
+    refreshes: bool,
+    /// Inputs at communication points.
+    pub history: History,
+    /// Inputs at the points where fast groups exchange among themselves: committed and tentative.
+    inner: Vec<(History, History)>,
+    pub allow_nonfinite: bool,
+}
+
+impl Exchange {
+    pub fn new(network: &Network, schedule: &Schedule, order: u8, corrects: bool, refreshes: bool) -> Self {
+        let (nu, ny) = (network.n_inputs, network.n_outputs);
+        let sized = |n: usize, wanted: bool| if wanted { vec![0.0; n] } else { Vec::new() };
+        let lines = schedule.stages.iter().any(|s| !s.between.is_empty() || !s.between_inner.is_empty());
+        let takes = |i: usize| network.members[network.owner_of_input[i]].capabilities.input_derivatives;
+        Exchange {
+            held: Held::new(nu, order.max(u8::from(lines))),
+            takes: (0..nu).map(takes).collect(),
+            held_end: vec![0.0; nu],
+            delta: sized(nu, corrects),
+            corrected_end: sized(nu, corrects),
+            corrects,
+            fresh: vec![0.0; nu],
+            y_prev: vec![0.0; ny],
+            y_step: vec![0.0; ny],
+            y_fresh: sized(ny, refreshes),
+            refreshes,
+            history: History::new(nu),
+            inner: schedule.groups.iter().map(|_| (History::new(nu), History::new(nu))).collect(),
+            allow_nonfinite: false,
+        }
+    }
+
+    /// What really acted at the end of the step.
+    pub fn corrected_end(&self) -> &[f64] {
+        if self.corrects { &self.corrected_end } else { &self.held_end }
+    }
+
+    /// Outputs after the refresh.
+    pub fn y_fresh(&self) -> &[f64] {
+        if self.refreshes { &self.y_fresh } else { &self.y_step }
+    }
+
+    /// One macro step through all stages. Histories stay as they are.
+    pub fn sweep(
+        &mut self,
+        network: &mut Network,
+        schedule: &Schedule,
+        extrapolation: &dyn Extrapolation,
+        correction: Option<&dyn InputCorrection>,
+        meter: &mut Meter,
+        span: Span,
+    ) -> Result<Swept, RunError> {
+        if schedule.chained {
+            self.y_step.copy_from_slice(&self.y_prev);
+            for ((committed, tentative), group) in self.inner.iter_mut().zip(&schedule.groups) {
+                tentative.copy_from(committed, &group.inner);
+            }
+        }
+        meter.begin();
+        let mut event = false;
+        for stage in &schedule.stages {
+            let part = span.part(stage.part, stage.parts);
+            self.fill_inputs(network, schedule, stage, extrapolation, span, part);
+            self.correct(correction, stage, span, part);
+            let before = if stage.part == 0 { &self.y_prev } else { &self.y_step };
+            meter.open(&network.bonds, &stage.members, &self.held.value, before);
+            for &s in &stage.members {
+                let member = &mut network.members[s];
+                let inputs = Inputs {
+                    value: &self.held.value[member.inputs.clone()],
+                    slope: slice_or_empty(&self.held.slope, &member.inputs),
+                    curvature: slice_or_empty(&self.held.curvature, &member.inputs),
+                };
+                let y = &mut self.y_step[member.outputs.clone()];
+                let advance = member
+                    .simulator
+                    .advance(part, inputs, y)
+                    .map_err(|error| RunError::Subsystem { member: s, phase: "step", span: part, error })?;
+                if !self.allow_nonfinite && !y.iter().all(|v| v.is_finite()) {
+                    return Err(non_finite(y, member.outputs.start, part));
+                }
+                if advance.reached < part.end - 1e-9 * part.h {
+                    return Ok(Swept::Early { member: s, reached: advance.reached });
+                }
+                event |= advance.event;
+            }
+            if stage.parts > 1 {
+                let end = if self.corrects { &self.corrected_end } else { &self.held_end };
+                meter.sub_step(&network.bonds, &stage.members, part, end, &self.y_step);
+            }
+        }
+        Ok(Swept::Whole { event })
+    }
+
+    /// What the members of a stage are given, before correction.
+    fn fill_inputs(
+        &mut self,
+        network: &Network,
+        schedule: &Schedule,
+        stage: &Stage,
+        extrapolation: &dyn Extrapolation,
+        span: Span,
+        part: Span,
+    ) {
+        for range in &stage.held {
+            extrapolation.eval(&self.history, part, range.clone(), &mut self.held);
+        }
+        if let Some(g) = stage.group {
+            let tentative = &mut self.inner[g].1;
+            let group = &schedule.groups[g];
+            if stage.opens && stage.part > 0 {
+                let (y_step, y_prev) = (&self.y_step, &self.y_prev);
+                tentative.push(part.start, |values| {
+                    for i in group.inner.iter().cloned().flatten() {
+                        let own = |output: usize| group.contains[network.owner_of_output[output]];
+                        values[i] = network.wiring.sources(i).fold(
+                            network.wiring.offset(i),
+                            |sum, (output, gain)| {
+                                sum + gain * if own(output) { y_step[output] } else { y_prev[output] }
+                            },
+                        );
+                    }
+                });
+            }
+            for range in &stage.inner {
+                extrapolation.eval(tentative, part, range.clone(), &mut self.held);
+            }
+        }
+        for &i in &stage.latest {
+            self.set_line(i, network.wiring.row(i, &self.y_step), 0.0, 0.0);
+        }
+        for &i in &stage.between {
+            let (old, new) = (self.history.values(0)[i], network.wiring.row(i, &self.y_step));
+            let slope = (new - old) / span.h;
+            self.set_line(i, old + slope * (part.start - span.start), slope, part.h);
+        }
+        if let Some(g) = stage.group {
+            for &i in &stage.between_inner {
+                let (old, new) = (self.inner[g].1.values(0)[i], network.wiring.row(i, &self.y_step));
+                self.set_line(i, old, (new - old) / part.h, part.h);
+            }
+        }
+        for &e in &stage.externals {
+            let external = &network.externals[e];
+            self.follow(external.input, &external.signal, part, extrapolation.order(external.input));
+        }
+        for range in &stage.inputs {
+            self.end_values(range.clone(), part.h);
+        }
+    }
+
+    /// A line from `value` with `slope`; its mean over `h` for a subsystem that takes values only.
+    fn set_line(&mut self, i: usize, value: f64, slope: f64, h: f64) {
+        let follows = self.takes[i] > 0;
+        self.held.value[i] = if follows { value } else { value + 0.5 * slope * h };
+        if let Some(s) = self.held.slope.get_mut(i) {
+            *s = if follows { slope } else { 0.0 };
+        }
+        if let Some(c) = self.held.curvature.get_mut(i) {
+            *c = 0.0;
+        }
+    }
+
+    /// A known signal: with hold order m the polynomial of order m through its values on the span itself; the value
+    /// in the middle for a subsystem that takes values only.
+    fn follow(&mut self, i: usize, signal: &crate::signal::Signal, part: Span, order: u8) {
+        let start = signal.at(part.start);
+        let end = if order > 0 { signal.before(part.end) } else { start };
+        let sampled = order > 1 || (order > 0 && self.takes[i] == 0);
+        let middle = if sampled { signal.at(0.5 * (part.start + part.end)) } else { 0.5 * (start + end) };
+        self.held.value[i] = if self.takes[i] > 0 { start } else { middle };
+        if let Some(slope) = self.held.slope.get_mut(i) {
+            *slope = match self.takes[i] {
+                0 => 0.0,
+                1 => (end - start) / part.h,
+                _ => (4.0 * middle - 3.0 * start - end) / part.h,
+            };
+        }
+        if let Some(curvature) = self.held.curvature.get_mut(i) {
+            *curvature =
+                if self.takes[i] > 1 { 4.0 * (start - 2.0 * middle + end) / (part.h * part.h) } else { 0.0 };
+        }
+    }
+
+    fn end_values(&mut self, range: std::ops::Range<usize>, h: f64) {
+        let end = &mut self.held_end[range.clone()];
+        end.copy_from_slice(&self.held.value[range.clone()]);
+        if !self.held.slope.is_empty() {
+            end.iter_mut().zip(&self.held.slope[range.clone()]).for_each(|(e, s)| *e += h * s);
+        }
+        if !self.held.curvature.is_empty() {
+            end.iter_mut().zip(&self.held.curvature[range]).for_each(|(e, c)| *e += 0.5 * h * h * c);
+        }
+    }
+
+    fn correct(&mut self, correction: Option<&dyn InputCorrection>, stage: &Stage, span: Span, part: Span) {
+        let Some(correction) = correction else { return };
+        for range in &stage.inputs {
+            correction.apply(span, part, range.clone(), &mut self.delta);
+            let delta = &self.delta[range.clone()];
+            self.held.value[range.clone()].iter_mut().zip(delta).for_each(|(u, d)| *u += d);
+            let held = &self.held_end[range.clone()];
+            let corrected = &mut self.corrected_end[range.clone()];
+            corrected.iter_mut().zip(held.iter().zip(delta)).for_each(|(c, (u, d))| *c = u + d);
+        }
+    }
+
+    /// After the sweep: fresh inputs, with a refresh of feed-through outputs where `refresh` lists members.
+    pub fn freshen(&mut self, network: &mut Network, refresh: &[usize], span: Span) -> Result<(), RunError> {
+        if self.refreshes {
+            self.y_fresh.copy_from_slice(&self.y_step);
+            for &s in refresh {
+                let member = &mut network.members[s];
+                for i in member.inputs.clone() {
+                    self.fresh[i] = network.wiring.row(i, &self.y_fresh);
+                }
+                for external in network.externals.iter().filter(|e| member.inputs.contains(&e.input)) {
+                    self.fresh[external.input] = external.signal.before(span.end);
+                }
+                let y = &mut self.y_fresh[member.outputs.clone()];
+                member
+                    .simulator
+                    .evaluate(Inputs::constant(&self.fresh[member.inputs.clone()]), y)
+                    .map_err(|error| RunError::Subsystem { member: s, phase: "refresh", span, error })?;
+                if !self.allow_nonfinite && !y.iter().all(|v| v.is_finite()) {
+                    return Err(non_finite(y, member.outputs.start, span));
+                }
+            }
+        }
+        let y = if self.refreshes { &self.y_fresh } else { &self.y_step };
+        network.wiring.gather(y, &mut self.fresh);
+        network.externals_at(span.end, &mut self.fresh);
+        Ok(())
+    }
+
+    /// Measures the bonds over the whole step.
+    pub fn measure(&self, network: &Network, meter: &mut Meter, span: Span) {
+        let end = EndValues {
+            held: &self.held_end,
+            corrected: self.corrected_end(),
+            fresh: &self.fresh,
+            y_step: &self.y_step,
+            y_fresh: self.y_fresh(),
+        };
+        meter.close(&network.bonds, span, &end);
+    }
+
+    /// The attempt stands: its end is the next communication point.
+    pub fn commit(&mut self, schedule: &Schedule, span: Span) {
+        let fresh = &self.fresh;
+        self.history.push(span.end, |values| values.copy_from_slice(fresh));
+        for ((committed, tentative), group) in self.inner.iter_mut().zip(&schedule.groups) {
+            std::mem::swap(committed, tentative);
+            committed.push(span.end, |values| {
+                for range in &group.inner {
+                    values[range.clone()].copy_from_slice(&fresh[range.clone()]);
+                }
+            });
+        }
+        std::mem::swap(&mut self.y_prev, if self.refreshes { &mut self.y_fresh } else { &mut self.y_step });
+    }
+
+    /// Forgets the past after an event.
+    pub fn restart(&mut self) {
+        self.history.restart();
+        self.inner.iter_mut().for_each(|(committed, _)| committed.restart());
+    }
+
+    /// The first communication point: `y_prev` holds consistent outputs.
+    pub fn begin(&mut self, network: &Network, schedule: &Schedule, t: f64) {
+        network.wiring.gather(&self.y_prev, &mut self.fresh);
+        network.externals_at(t, &mut self.fresh);
+        let fresh = &self.fresh;
+        self.history.push(t, |values| values.copy_from_slice(fresh));
+        for ((committed, _), _) in self.inner.iter_mut().zip(&schedule.groups) {
+            committed.push(t, |values| values.copy_from_slice(fresh));
+        }
+        self.held_end.copy_from_slice(fresh);
+        if self.corrects {
+            self.corrected_end.copy_from_slice(fresh);
+        }
+    }
+}
+
+impl Persist for Exchange {
+    fn save(&self, tape: &mut Tape) {
+        tape.extend(&self.y_prev);
+        tape.extend(&self.fresh);
+        self.history.save(tape);
+        self.inner.iter().for_each(|(committed, _)| committed.save(tape));
+    }
+
+    fn load(&mut self, tape: &mut Tape) {
+        tape.fill(&mut self.y_prev);
+        tape.fill(&mut self.fresh);
+        self.history.load(tape);
+        self.inner.iter_mut().for_each(|(committed, _)| committed.load(tape));
+    }
+}
+
+fn slice_or_empty<'a>(values: &'a [f64], range: &std::ops::Range<usize>) -> &'a [f64] {
+    values.get(range.clone()).unwrap_or(&[])
+}
+
+pub(crate) fn non_finite(y: &[f64], first: usize, span: Span) -> RunError {
+    let k = y.iter().position(|v| !v.is_finite()).unwrap_or(0);
+    RunError::NonFinite { output: first + k, value: y[k], span }
+}

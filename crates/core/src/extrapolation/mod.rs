@@ -1,0 +1,48 @@
+//! How inputs are held over a step: the past at communication points → a polynomial on the span.
+
+mod polynomial;
+
+pub use polynomial::Polynomial;
+
+use crate::history::History;
+use crate::subsystem::Span;
+use crate::tape::Persist;
+use crate::view::StepView;
+use std::ops::Range;
+
+/// Held inputs of the whole network on one span; see [`crate::subsystem::Inputs`].
+#[derive(Clone, Debug, Default)]
+pub struct Held {
+    /// Values at the start of the span.
+    pub value: Vec<f64>,
+    /// First derivatives; empty if every hold order is 0.
+    pub slope: Vec<f64>,
+    /// Second derivatives; empty if no hold order is above 1.
+    pub curvature: Vec<f64>,
+}
+
+impl Held {
+    /// Buffers for `n` inputs held with order up to `order`.
+    pub fn new(n: usize, order: u8) -> Self {
+        let sized = |wanted: bool| if wanted { vec![0.0; n] } else { Vec::new() };
+        Held { value: vec![0.0; n], slope: sized(order > 0), curvature: sized(order > 1) }
+    }
+}
+
+/// Turns nodes of the past into what is held on a span. Called on whole ranges of inputs.
+pub trait Extrapolation: Persist {
+    /// The highest order that it may use.
+    fn max_order(&self) -> u8;
+
+    /// The order it is set to for `input`.
+    fn order(&self, input: usize) -> u8;
+
+    /// Writes what `inputs` are held at on `span`, from the nodes of the past.
+    fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut Held);
+
+    /// Learns from an accepted step.
+    fn commit(&mut self, _step: &StepView<'_>) {}
+
+    /// Forgets the past after an event.
+    fn restart(&mut self) {}
+}

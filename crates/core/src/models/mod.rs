@@ -1,0 +1,22 @@
+//! Built-in models: benchmark systems with known answers, usable by name from a system file.
+
+mod equations;
+pub mod integrate;
+mod parameters;
+pub mod quarter_car;
+
+pub use equations::{Built, Capability, Equations, Held, variable};
+pub use parameters::{Domain, ModelSpec, ParameterError, ParameterSpec, ParameterValue, Parameters};
+
+/// Every built-in model. A new model is a file and a line here.
+pub const ALL: &[&ModelSpec] = &[
+    &quarter_car::CHASSIS,
+    &quarter_car::WHEEL_SUSPENSION,
+    &quarter_car::CHASSIS_SUSPENSION,
+    &quarter_car::WHEEL,
+];
+
+/// The model called `name`.
+pub fn find(name: &str) -> Option<&'static ModelSpec> {
+    ALL.iter().copied().find(|m| m.name == name)
+}

@@ -1,0 +1,91 @@
+//! The coupled system: subsystems, wiring, external inputs, bonds; names have become indices.
+
+mod builder;
+pub mod graph;
+mod schedule;
+mod wiring;
+
+pub use builder::{
+    BondSpec, BuildError, ConnectionSpec, Names, NetworkBuilder, PortSpec, Problem, Subject, VariableName,
+};
+pub use schedule::{Schedule, ScheduleKind, Seen, Stage};
+pub use wiring::{Row, Wiring};
+
+use crate::bond::Bonds;
+use crate::signal::Signal;
+use crate::subsystem::{Capabilities, Subsystem};
+use std::ops::Range;
+
+/// A subsystem with its place in the flat arrays.
+pub struct Member {
+    /// The simulator.
+    pub simulator: Box<dyn Subsystem>,
+    /// Its inputs.
+    pub inputs: Range<usize>,
+    /// Its outputs.
+    pub outputs: Range<usize>,
+    /// Its probes.
+    pub probes: Range<usize>,
+    /// Its feed-through pairs, as a range of [`Network::feed_through`].
+    pub feed_through: Range<usize>,
+    /// Whether its feed-through is declared; if not, every pair of its inputs and outputs is possible.
+    pub feed_through_known: bool,
+    /// What it can do.
+    pub capabilities: Capabilities,
+}
+
+/// An input that follows a known signal.
+pub struct External {
+    /// The input, flat.
+    pub input: usize,
+    /// What it follows.
+    pub signal: Signal,
+}
+
+/// The coupled system after build: no names, only indices.
+pub struct Network {
+    /// The subsystems, in name order.
+    pub members: Vec<Member>,
+    /// `u = L y + offset`.
+    pub wiring: Wiring,
+    /// Known inputs.
+    pub externals: Vec<External>,
+    /// Power bonds.
+    pub bonds: Bonds,
+    /// `(output, input)`, flat, of every declared feed-through pair, member by member.
+    pub feed_through: Vec<(usize, usize)>,
+    /// How many inputs there are.
+    pub n_inputs: usize,
+    /// How many outputs there are.
+    pub n_outputs: usize,
+    /// How many probes there are.
+    pub n_probes: usize,
+    /// Which member owns each input.
+    pub owner_of_input: Vec<usize>,
+    /// Which member owns each output.
+    pub owner_of_output: Vec<usize>,
+    /// Members in feed-through order: each after those whose outputs it feeds through; loops in name order.
+    pub evaluation_order: Vec<usize>,
+}
+
+impl Network {
+    /// For every member the members whose outputs it feeds through: it must be evaluated after them.
+    pub fn feed_through_edges(&self) -> Vec<Vec<usize>> {
+        let mut edges = vec![Vec::new(); self.members.len()];
+        for (m, member) in self.members.iter().enumerate() {
+            for &(_, input) in &self.feed_through[member.feed_through.clone()] {
+                edges[m].extend(self.wiring.sources(input).map(|(output, _)| self.owner_of_output[output]));
+            }
+            edges[m].sort_unstable();
+            edges[m].dedup();
+        }
+        edges
+    }
+
+    /// Sets the inputs that follow known signals to their value at `t`.
+    pub(crate) fn externals_at(&self, t: f64, u: &mut [f64]) {
+        for external in &self.externals {
+            u[external.input] = external.signal.at(t);
+        }
+    }
+}

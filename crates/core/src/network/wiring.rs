@@ -1,0 +1,77 @@
+//! The coupling `u = L y + offset` as a sparse matrix in compressed rows.
+
+/// One row per input. Inputs without connections have an empty row.
+#[derive(Clone, Debug, Default)]
+pub struct Wiring {
+    start: Vec<u32>,
+    source: Vec<u32>,
+    gain: Vec<f64>,
+    offset: Vec<f64>,
+    /// No row has more than one source and no offset: the common case has a loop of its own.
+    simple: bool,
+}
+
+/// A connection of an input: `offset + Σ gain · y[source]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// `(output, gain)`, in the order in which they are summed.
+    pub sources: Vec<(usize, f64)>,
+    /// Is added.
+    pub offset: f64,
+}
+
+impl Wiring {
+    /// From one row per input.
+    pub fn new(rows: &[Row]) -> Self {
+        let mut wiring = Wiring { start: vec![0], ..Wiring::default() };
+        for row in rows {
+            for &(source, gain) in &row.sources {
+                wiring.source.push(source as u32);
+                wiring.gain.push(gain);
+            }
+            wiring.start.push(wiring.source.len() as u32);
+            wiring.offset.push(row.offset);
+        }
+        wiring.simple = rows.iter().all(|r| r.sources.len() == 1 && r.offset == 0.0);
+        wiring
+    }
+
+    /// How many inputs there are.
+    pub fn inputs(&self) -> usize {
+        self.offset.len()
+    }
+
+    /// `(output, gain)` of every source of `input`.
+    pub fn sources(&self, input: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.start[input] as usize..self.start[input + 1] as usize;
+        range.map(|k| (self.source[k] as usize, self.gain[k]))
+    }
+
+    /// What is added to the sources of `input`.
+    pub fn offset(&self, input: usize) -> f64 {
+        self.offset[input]
+    }
+
+    /// Whether outputs feed `input`.
+    pub fn is_coupled(&self, input: usize) -> bool {
+        self.start[input] != self.start[input + 1]
+    }
+
+    /// `(L y + offset)` of one input.
+    pub fn row(&self, input: usize, y: &[f64]) -> f64 {
+        self.sources(input).fold(self.offset[input], |sum, (source, gain)| sum + gain * y[source])
+    }
+
+    /// `u = L y + offset` for all inputs.
+    pub fn gather(&self, y: &[f64], u: &mut [f64]) {
+        if self.simple {
+            for (u, (&source, &gain)) in u.iter_mut().zip(self.source.iter().zip(&self.gain)) {
+                *u = gain * y[source as usize];
+            }
+        } else {
+            for (i, u) in u.iter_mut().enumerate() {
+                *u = self.row(i, y);
+            }
+        }
+    }
+}

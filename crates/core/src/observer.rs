@@ -1,0 +1,62 @@
+//! Who watches a run: recorders, progress, callbacks.
+
+use crate::estimator::Estimate;
+use crate::view::StepView;
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on.
+    Continue,
+    /// End the run after this step; it counts as stopped, not as failed.
+    Stop,
+}
+
+/// The state at the start of the run.
+pub struct StartView<'a> {
+    /// In seconds.
+    pub t: f64,
+    /// All inputs.
+    pub inputs: &'a [f64],
+    /// All outputs.
+    pub outputs: &'a [f64],
+    /// All probes.
+    pub probes: &'a [f64],
+}
+
+/// What the engine decided about an accepted step.
+#[derive(Clone, Copy)]
+pub struct StepReport<'a> {
+    /// Accepted steps so far, this one included.
+    pub number: u64,
+    /// One estimate per estimator.
+    pub estimates: &'a [Estimate],
+    /// The step that the controller wants next, in seconds.
+    pub next_h: f64,
+    /// All probes.
+    pub probes: &'a [f64],
+    /// How often this step was taken back before.
+    pub rejections: u32,
+    /// It was kept although its error norm exceeds 1.
+    pub over_tolerance: bool,
+}
+
+/// Sees accepted steps only.
+pub trait Observer {
+    /// The initial state, before the first step.
+    fn started(&mut self, _start: &StartView<'_>) -> Flow {
+        Flow::Continue
+    }
+
+    /// An accepted step.
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow;
+}
+
+/// Watches nothing.
+pub struct Nobody;
+
+impl Observer for Nobody {
+    fn accepted(&mut self, _step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
+        Flow::Continue
+    }
+}

@@ -25,7 +25,8 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     if methods.is_empty() && models.is_empty() {
         let name = arguments.name.as_deref().unwrap_or("");
         let names = catalogue::ALL.iter().map(|e| e.name).chain(models::ALL.iter().map(|m| m.name));
-        let hint = powerbond::core::suggest::closest(name, names).map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+        let hint = powerbond::core::suggest::closest(name, names)
+            .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
         return Err(Error::input(None, format!("nothing in the catalogue is called `{name}`.{hint}")));
     }
     if arguments.json {
@@ -75,7 +76,12 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
             out += &format!("  {}\n      {}\n", model.name, model.description);
             for p in model.all_parameters() {
                 let unit = if p.unit.is_empty() { String::new() } else { format!(" {}", p.unit) };
-                out += &format!("      {:<18} {} (default: {}{unit})\n", p.name, p.description, default_of(p.domain));
+                out += &format!(
+                    "      {:<18} {} (default: {}{unit})\n",
+                    p.name,
+                    p.description,
+                    default_of(p.domain)
+                );
             }
         }
     }

@@ -16,7 +16,14 @@ pub struct Arguments {
     #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
     begin_time: Option<f64>,
     /// End of the run, in s
-    #[arg(short, long, alias = "stop-time", value_name = "S", allow_negative_numbers = true, conflicts_with = "duration")]
+    #[arg(
+        short,
+        long,
+        alias = "stop-time",
+        value_name = "S",
+        allow_negative_numbers = true,
+        conflicts_with = "duration"
+    )]
     end_time: Option<f64>,
     /// Length of the run, in s
     #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
@@ -68,7 +75,8 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         }
     })?;
     if arguments.json {
-        let line = serde_json::to_string(&summary).map_err(|e| Error::output(Path::new("stdout"), &e.into()))?;
+        let line =
+            serde_json::to_string(&summary).map_err(|e| Error::output(Path::new("stdout"), &e.into()))?;
         print(&(line + "\n"));
     } else if !arguments.quiet {
         print(&describe(&summary, &folder));
@@ -116,14 +124,26 @@ fn describe(summary: &Summary, folder: &Path) -> String {
     if s.bonds.is_empty() {
         out += "  no power bonds: add `[bonds.name]` to see whether the coupling conserves energy\n";
     } else {
-        let header = ["bond", "transmitted", "exchanged", "residual", "of exchanged", "power ± error bar", "worst |δP|"];
+        let header = [
+            "bond",
+            "transmitted",
+            "exchanged",
+            "residual",
+            "of exchanged",
+            "power ± error bar",
+            "worst |δP|",
+        ];
         let mut rows = vec![header.map(str::to_owned).to_vec()];
         for b in &s.bonds {
             rows.push(vec![
                 b.name.clone(),
                 quantity(b.transmitted, "J"),
                 quantity(b.exchanged, "J"),
-                format!("{} {}", quantity(b.residual.abs(), "J"), if b.residual >= 0.0 { "created" } else { "lost" }),
+                format!(
+                    "{} {}",
+                    quantity(b.residual.abs(), "J"),
+                    if b.residual >= 0.0 { "created" } else { "lost" }
+                ),
                 format!("{} %", significant(100.0 * b.residual_share.abs())),
                 format!("{} ± {}", quantity(b.mean_power, "W"), quantity(b.power_error_bar, "W")),
                 format!("{} at {}", quantity(b.worst_power, "W"), quantity(b.worst_time, "s")),

@@ -12,7 +12,8 @@ pub fn quantity(x: f64, unit: &str) -> String {
     if x == 0.0 || !x.is_finite() {
         return format!("{x} {unit}");
     }
-    let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p")];
+    let prefixes =
+        [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p")];
     let (scale, prefix) = prefixes.into_iter().find(|(s, _)| x.abs() >= 0.99995 * s).unwrap_or((1e-12, "p"));
     format!("{} {prefix}{unit}", significant(x / scale))
 }
@@ -55,7 +56,13 @@ mod tests {
 
     #[test]
     fn quantities_have_prefixes_and_four_digits() {
-        for (x, text) in [(2.8736e-3, "2.874 ms"), (1.0, "1 s"), (0.0, "0 s"), (-1234.5, "-1.234 ks"), (9.99999e-4, "1 ms")] {
+        for (x, text) in [
+            (2.8736e-3, "2.874 ms"),
+            (1.0, "1 s"),
+            (0.0, "0 s"),
+            (-1234.5, "-1.234 ks"),
+            (9.99999e-4, "1 ms"),
+        ] {
             assert_eq!(quantity(x, "s"), text);
         }
     }

@@ -67,7 +67,11 @@ impl Prepared {
     pub fn explain(&self, error: &RunError) -> Error {
         let names = &self.names;
         let when = |span: &Span| {
-            if span.h == 0.0 { format!("at t = {} s", span.start) } else { format!("step from t = {} s by {} s", span.start, span.h) }
+            if span.h == 0.0 {
+                format!("at t = {} s", span.start)
+            } else {
+                format!("step from t = {} s by {} s", span.start, span.h)
+            }
         };
         match error {
             RunError::Subsystem { member, phase, span, error } => {
@@ -135,7 +139,8 @@ impl System {
                 model.check(&name.value, value).map_err(|e| Error::input(name.place(), e.to_string()))?;
                 parameters.push((name.value.clone(), value.clone()));
             }
-            let simulator = model.build(&parameters).map_err(|e| Error::input(spec.name.place(), e.to_string()))?;
+            let simulator =
+                model.build(&parameters).map_err(|e| Error::input(spec.name.place(), e.to_string()))?;
             let (timed, timing) = Timed::new(simulator);
             timings.push(timing);
             builder = builder.subsystem(&spec.name.value, Box::new(timed));
@@ -187,7 +192,11 @@ impl System {
             holds: &holds,
             duration: stop - start,
             step,
-            bonds: names.bond_order.iter().map(|&b| (self.bonds[b].tolerance, self.bonds[b].energy_scale)).collect(),
+            bonds: names
+                .bond_order
+                .iter()
+                .map(|&b| (self.bonds[b].tolerance, self.bonds[b].energy_scale))
+                .collect(),
         };
         let method = &self.method;
         let (mut estimators, mut estimator_names) = (Vec::new(), Vec::new());
@@ -216,13 +225,19 @@ impl System {
         };
         let settings = Settings {
             end_rule: self.simulation.end,
-            land_on: self.simulation.output_interval.as_ref().filter(|_| self.simulation.land_on_output).map(|d| d.value),
+            land_on: self
+                .simulation
+                .output_interval
+                .as_ref()
+                .filter(|_| self.simulation.land_on_output)
+                .map(|d| d.value),
             quadrature: method.quadrature,
             refresh: self.refreshed(&network, &names)?,
             allow_nonfinite,
             ..Settings::new(start, stop)
         };
-        let columns = recorded.into_iter().filter_map(|name| column(&names, &name).map(|c| (name, c))).collect();
+        let columns =
+            recorded.into_iter().filter_map(|name| column(&names, &name).map(|c| (name, c))).collect();
         let ports = port_names(&network, &names);
         Ok(Prepared {
             master: Master::new(network, policies, settings),
@@ -250,7 +265,10 @@ impl System {
         };
         for time in [&s.start, stop] {
             if !time.value.is_finite() {
-                return Err(Error::input(time.place(), format!("a time of {} s; a finite number is needed", time.value)));
+                return Err(Error::input(
+                    time.place(),
+                    format!("a time of {} s; a finite number is needed", time.value),
+                ));
             }
         }
         if stop.value <= start {
@@ -301,7 +319,10 @@ impl System {
             if pattern.value != "*" && !texts.iter().any(|t| glob::fits(&pattern.value, t)) {
                 let hint = closest(&pattern.value, texts.iter().map(String::as_str));
                 let hint = hint.map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
-                return Err(Error::input(pattern.place(), format!("no variable fits `{}`.{hint}", pattern.value)));
+                return Err(Error::input(
+                    pattern.place(),
+                    format!("no variable fits `{}`.{hint}", pattern.value),
+                ));
             }
         }
         let any = |patterns: &[At<String>], text: &str| patterns.iter().any(|p| glob::fits(&p.value, text));
@@ -316,7 +337,10 @@ impl System {
                 let texts: Vec<String> = names.inputs.iter().map(VariableName::to_string).collect();
                 let hint = closest(&name.value.to_string(), texts.iter().map(String::as_str))
                     .map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
-                return Err(Error::input(name.place(), format!("`{}` is no input that is fed.{hint}", name.value)));
+                return Err(Error::input(
+                    name.place(),
+                    format!("`{}` is no input that is fed.{hint}", name.value),
+                ));
             };
             holds[i] = *order;
         }
@@ -355,7 +379,11 @@ impl System {
     }
 
     /// Members that re-read feed-through outputs, in feed-through order.
-    fn refreshed(&self, network: &powerbond_core::network::Network, names: &Names) -> Result<Vec<usize>, Error> {
+    fn refreshed(
+        &self,
+        network: &powerbond_core::network::Network,
+        names: &Names,
+    ) -> Result<Vec<usize>, Error> {
         let has_feed_through = |s: usize| {
             let member = &network.members[s];
             !member.feed_through.is_empty()
@@ -374,7 +402,10 @@ impl System {
                     let Some(s) = names.subsystems.iter().position(|n| *n == name.value) else {
                         let hint = closest(&name.value, names.subsystems.iter().map(String::as_str))
                             .map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
-                        return Err(Error::input(name.place(), format!("there is no subsystem `{}`.{hint}", name.value)));
+                        return Err(Error::input(
+                            name.place(),
+                            format!("there is no subsystem `{}`.{hint}", name.value),
+                        ));
                     };
                     wanted.push((s, name.place()));
                 }
@@ -412,7 +443,11 @@ fn port_names(network: &powerbond_core::network::Network, names: &Names) -> Vec<
         let plain = &names.ports[range.clone()];
         let unique = |i: usize| {
             let same = plain.iter().filter(|n| **n == plain[i]).count();
-            if same == 1 { plain[i].clone() } else { format!("{}{}", plain[i], 1 + plain[..i].iter().filter(|n| **n == plain[i]).count()) }
+            if same == 1 {
+                plain[i].clone()
+            } else {
+                format!("{}{}", plain[i], 1 + plain[..i].iter().filter(|n| **n == plain[i]).count())
+            }
         };
         result.push((0..plain.len()).map(unique).collect());
     }

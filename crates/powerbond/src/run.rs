@@ -104,7 +104,9 @@ pub fn run_prepared(
     let error = outcome.as_ref().err().map(Error::to_string);
     let mut summary = Summary::new(system, &prepared, word, error, seconds);
     for (member, error) in prepared.master.finish() {
-        summary.warnings.push(format!("{}: ending the simulation failed: {error}", prepared.names.subsystems[member]));
+        summary
+            .warnings
+            .push(format!("{}: ending the simulation failed: {error}", prepared.names.subsystems[member]));
     }
     write_summary(folder, &summary)?;
     outcome.map(|_| summary)

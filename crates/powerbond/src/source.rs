@@ -100,7 +100,9 @@ pub fn read(path: &Path) -> Result<Arc<Source>, crate::Error> {
     match std::fs::read(path) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Arc::new(Source { path: path.to_owned(), text })),
-            Err(_) => Err(crate::Error::input(None, format!("{} is not a text file (UTF-8)", path.display()))),
+            Err(_) => {
+                Err(crate::Error::input(None, format!("{} is not a text file (UTF-8)", path.display())))
+            }
         },
         Err(error) => Err(crate::Error::input(None, format!("cannot read {}: {error}", path.display()))),
     }

@@ -17,7 +17,11 @@ pub struct Timing {
 impl Timing {
     /// Estimated time of all calls, in s.
     pub fn seconds(&self) -> f64 {
-        if self.sampled == 0 { 0.0 } else { self.sampled_time.as_secs_f64() * self.calls as f64 / self.sampled as f64 }
+        if self.sampled == 0 {
+            0.0
+        } else {
+            self.sampled_time.as_secs_f64() * self.calls as f64 / self.sampled as f64
+        }
     }
 }
 

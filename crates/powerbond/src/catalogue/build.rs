@@ -33,10 +33,20 @@ impl Context<'_> {
             let takes = self.network.members[self.network.owner_of_input[i]].capabilities.input_derivatives;
             self.holds[i].min(takes)
         };
-        (0..self.network.n_inputs).filter(|&i| self.network.wiring.is_coupled(i)).map(acting).min().unwrap_or(0)
+        (0..self.network.n_inputs)
+            .filter(|&i| self.network.wiring.is_coupled(i))
+            .map(acting)
+            .min()
+            .unwrap_or(0)
     }
 
-    fn find(&self, list: &[VariableName], name: &str, what: &str, place: Option<Place>) -> Result<usize, Error> {
+    fn find(
+        &self,
+        list: &[VariableName],
+        name: &str,
+        what: &str,
+        place: Option<Place>,
+    ) -> Result<usize, Error> {
         let texts: Vec<String> = list.iter().map(VariableName::to_string).collect();
         texts.iter().position(|n| n == name).ok_or_else(|| {
             let hint = match closest(name, texts.iter().map(String::as_str)) {
@@ -96,13 +106,16 @@ fn sequence(knob: &At<KnobValue>, context: &Context<'_>) -> Result<Vec<usize>, E
             Some(s) if order.contains(&s) => return fail(format!("`order` names `{name}` twice")),
             Some(s) => order.push(s),
             None => {
-                let hint = closest(name, all.iter().map(String::as_str)).map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+                let hint = closest(name, all.iter().map(String::as_str))
+                    .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
                 return fail(format!("`order` names `{name}`, which is no subsystem.{hint}"));
             }
         }
     }
     match (0..all.len()).find(|s| !order.contains(s)) {
-        Some(missing) => fail(format!("`order` does not name `{}`; it must name every subsystem", all[missing])),
+        Some(missing) => {
+            fail(format!("`order` does not name `{}`; it must name every subsystem", all[missing]))
+        }
         None => Ok(order),
     }
 }
@@ -115,7 +128,10 @@ pub fn extrapolation(context: &Context<'_>) -> Box<dyn Extrapolation> {
 }
 
 /// How held inputs are corrected.
-pub fn correction(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<dyn InputCorrection>>, Error> {
+pub fn correction(
+    spec: &PolicySpec,
+    context: &Context<'_>,
+) -> Result<Option<Box<dyn InputCorrection>>, Error> {
     if spec.name() == "none" {
         return Ok(None);
     }
@@ -205,7 +221,8 @@ pub fn estimator(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<
                 let info = member.simulator.info();
                 info.find(&outputs[o].variable).map_or(1.0, |v| info.variables[v].nominal.abs())
             };
-            let tolerance = context.per_variable(spec.knob("tolerance"), outputs, "output", |o| 1e-3 * nominal(o))?;
+            let tolerance =
+                context.per_variable(spec.knob("tolerance"), outputs, "output", |o| 1e-3 * nominal(o))?;
             let rho = context.per_variable(spec.knob("rho"), outputs, "output", |_| 1e-4)?;
             let both = tolerance.iter().zip(&rho).map(|(&absolute, &rho)| OutputTolerance { absolute, rho });
             Ok(Some(Box::new(Predictor::new(both.collect(), context.hold_order()))))

@@ -5,7 +5,7 @@
 mod build;
 mod spec;
 
-pub use build::{Context, correction, controller, estimator, extrapolation, schedule};
+pub use build::{Context, controller, correction, estimator, extrapolation, schedule};
 pub use spec::{KnobValue, PolicySpec};
 
 /// What a method is for.
@@ -25,7 +25,8 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order in which they are shown.
-    pub const ALL: [Kind; 5] = [Kind::Schedule, Kind::Hold, Kind::Correction, Kind::Estimator, Kind::Controller];
+    pub const ALL: [Kind; 5] =
+        [Kind::Schedule, Kind::Hold, Kind::Correction, Kind::Estimator, Kind::Controller];
 
     /// The key in `[method]`.
     pub fn key(self) -> &'static str {
@@ -110,10 +111,20 @@ const SAFETY: Knob = Knob {
     unit: "",
     about: "factor on every new step size",
 };
-const MIN_STEP: Knob =
-    Knob { name: "min_step", domain: POSITIVE, default: "1e-6 of the run", unit: "s", about: "smallest step" };
-const MAX_STEP: Knob =
-    Knob { name: "max_step", domain: POSITIVE, default: "1/100 of the run", unit: "s", about: "largest step" };
+const MIN_STEP: Knob = Knob {
+    name: "min_step",
+    domain: POSITIVE,
+    default: "1e-6 of the run",
+    unit: "s",
+    about: "smallest step",
+};
+const MAX_STEP: Knob = Knob {
+    name: "max_step",
+    domain: POSITIVE,
+    default: "1/100 of the run",
+    unit: "s",
+    about: "largest step",
+};
 const MIN_RATE: Knob = Knob {
     name: "min_rate",
     domain: Domain::Number { min: 0.0, max: 1.0, open: true },
@@ -189,13 +200,7 @@ pub const ALL: &[Entry] = &[
             },
         ],
     },
-    Entry {
-        kind: Kind::Hold,
-        name: "0",
-        about: "inputs stay constant over a step",
-        paper: "",
-        knobs: &[],
-    },
+    Entry { kind: Kind::Hold, name: "0", about: "inputs stay constant over a step", paper: "", knobs: &[] },
     Entry {
         kind: Kind::Hold,
         name: "1",
@@ -210,7 +215,13 @@ pub const ALL: &[Entry] = &[
         paper: "arnold2013 eq. 9",
         knobs: &[],
     },
-    Entry { kind: Kind::Correction, name: "none", about: "inputs stay as they are held", paper: "", knobs: &[] },
+    Entry {
+        kind: Kind::Correction,
+        name: "none",
+        about: "inputs stay as they are held",
+        paper: "",
+        knobs: &[],
+    },
     Entry {
         kind: Kind::Correction,
         name: "nepce",
@@ -247,7 +258,13 @@ pub const ALL: &[Entry] = &[
         about: "residual energy of every bond against a scale",
         paper: "sadjina2017 eq. 14",
         knobs: &[
-            Knob { name: "tolerance", domain: POSITIVE, default: "1e-5", unit: "", about: "r; a bond may have its own" },
+            Knob {
+                name: "tolerance",
+                domain: POSITIVE,
+                default: "1e-5",
+                unit: "",
+                about: "r; a bond may have its own",
+            },
             Knob {
                 name: "energy_scale",
                 domain: NOT_NEGATIVE,

@@ -31,13 +31,18 @@ pub struct PolicySpec {
 impl PolicySpec {
     /// A method with all knobs at their defaults. The name must be in the catalogue.
     pub fn named(kind: Kind, name: &str) -> Self {
-        let entry = find(kind, name).unwrap_or_else(|| panic!("the catalogue has no {} `{name}`", kind.key()));
+        let entry =
+            find(kind, name).unwrap_or_else(|| panic!("the catalogue has no {} `{name}`", kind.key()));
         PolicySpec { entry: At::default(entry), knobs: Vec::new() }
     }
 
     /// Reads `"name"` or `{ kind = "name", knob = … }`.
     pub fn read(kind: Kind, node: Node<'_>) -> Result<Self, Error> {
-        let name_node = if node.is_table() { node.open_table()?.require("kind", &format!("`{}`", kind.key()))? } else { node };
+        let name_node = if node.is_table() {
+            node.open_table()?.require("kind", &format!("`{}`", kind.key()))?
+        } else {
+            node
+        };
         if !node.is_table() && !node.is_text() {
             return node.expected("a name in quotes or a table with `kind`");
         }
@@ -52,7 +57,8 @@ impl PolicySpec {
         };
         let mut spec = PolicySpec { entry: name.with(entry), knobs: Vec::new() };
         if node.is_table() {
-            let known: Vec<&str> = std::iter::once("kind").chain(entry.knobs.iter().map(|k| k.name)).collect();
+            let known: Vec<&str> =
+                std::iter::once("kind").chain(entry.knobs.iter().map(|k| k.name)).collect();
             let table = node.table(&format!("{} `{}`", kind.key(), entry.name), &known)?;
             for knob in entry.knobs {
                 if let Some(value) = table.get(knob.name) {
@@ -97,7 +103,9 @@ impl PolicySpec {
             let json = match &value.value {
                 KnobValue::Number(x) => serde_json::json!(x),
                 KnobValue::Word(word) => word.as_str().into(),
-                KnobValue::ByName(list) => list.iter().map(|(k, v)| (k.clone(), serde_json::json!(v))).collect(),
+                KnobValue::ByName(list) => {
+                    list.iter().map(|(k, v)| (k.clone(), serde_json::json!(v))).collect()
+                }
                 KnobValue::Names(names) => names.clone().into(),
             };
             map.insert((*name).to_owned(), json);
@@ -112,7 +120,9 @@ fn read_knob(node: Node<'_>, domain: Domain) -> Result<KnobValue, Error> {
         Domain::NumberByName { min, max, open } if node.is_table() => by_name(node, min, max, open),
         Domain::NumberByName { min, max, open } => Ok(KnobValue::Number(number(node, min, max, open)?)),
         Domain::Choice(words) => word(node, words),
-        Domain::Names => Ok(KnobValue::Names(node.list()?.iter().map(|n| Ok(n.text()?.value)).collect::<Result<_, Error>>()?)),
+        Domain::Names => Ok(KnobValue::Names(
+            node.list()?.iter().map(|n| Ok(n.text()?.value)).collect::<Result<_, Error>>()?,
+        )),
         Domain::FeedThrough if node.is_table() => by_name(node, f64::MIN, f64::MAX, false),
         Domain::FeedThrough => word(node, &["none", "model"]),
     }
@@ -124,7 +134,11 @@ fn word(node: Node<'_>, words: &[&str]) -> Result<KnobValue, Error> {
         return node.expected(&format!("one of {}", listed()));
     }
     let text = node.text()?.value;
-    if words.contains(&text.as_str()) { Ok(KnobValue::Word(text)) } else { node.expected(&format!("one of {}", listed())) }
+    if words.contains(&text.as_str()) {
+        Ok(KnobValue::Word(text))
+    } else {
+        node.expected(&format!("one of {}", listed()))
+    }
 }
 
 fn by_name(node: Node<'_>, min: f64, max: f64, open: bool) -> Result<KnobValue, Error> {

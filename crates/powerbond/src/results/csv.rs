@@ -113,7 +113,8 @@ impl Table {
 pub fn read(path: &Path) -> Result<Table, Error> {
     let source = crate::source::read(path)?;
     let mut records = Records { rest: &source.text, line: 1 };
-    let fail = |line: usize, message: String| Error::input(None, format!("{}:{line}: {message}", path.display()));
+    let fail =
+        |line: usize, message: String| Error::input(None, format!("{}:{line}: {message}", path.display()));
     let Some((_, header)) = records.next() else { return Err(fail(1, "the file is empty".to_owned())) };
     let mut columns = vec![Vec::new(); header.len()];
     for (line, record) in records {

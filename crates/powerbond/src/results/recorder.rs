@@ -94,7 +94,11 @@ impl Recorder {
             if due > t && !near {
                 break;
             }
-            let weight = if near || t == self.previous_t { 1.0 } else { (due - self.previous_t) / (t - self.previous_t) };
+            let weight = if near || t == self.previous_t {
+                1.0
+            } else {
+                (due - self.previous_t) / (t - self.previous_t)
+            };
             self.results.field(if near { t } else { due }, true);
             for (&a, &b) in self.previous.iter().zip(&self.current) {
                 self.results.field(if weight == 1.0 { b } else { a + weight * (b - a) }, false);
@@ -135,7 +139,11 @@ fn error_columns(estimators: &[&str]) -> Vec<String> {
     let mut columns: Vec<String> = Vec::new();
     for (i, name) in estimators.iter().enumerate() {
         let before = estimators[..i].iter().filter(|n| *n == name).count();
-        columns.push(if before == 0 { format!("error.{name}") } else { format!("error.{name}{}", before + 1) });
+        columns.push(if before == 0 {
+            format!("error.{name}")
+        } else {
+            format!("error.{name}{}", before + 1)
+        });
     }
     columns
 }

@@ -128,7 +128,13 @@ pub struct SubsystemSummary {
 
 impl Summary {
     /// Collects the numbers after a run.
-    pub fn new(system: &System, prepared: &Prepared, outcome: &'static str, error: Option<String>, seconds: f64) -> Self {
+    pub fn new(
+        system: &System,
+        prepared: &Prepared,
+        outcome: &'static str,
+        error: Option<String>,
+        seconds: f64,
+    ) -> Self {
         let master = &prepared.master;
         let statistics = master.statistics();
         let reached = master.time();
@@ -138,7 +144,10 @@ impl Summary {
         let bond = |(k, name): (usize, &String)| {
             let sum = &meter.sums[k];
             let first = master.network().bonds.bonds[k].start;
-            let port = |(i, name): (usize, &String)| PortSummary { name: name.clone(), energy: meter.port_energy[first + i] };
+            let port = |(i, name): (usize, &String)| PortSummary {
+                name: name.clone(),
+                energy: meter.port_energy[first + i],
+            };
             BondSummary {
                 name: name.clone(),
                 ports: prepared.ports[k].iter().enumerate().map(port).collect(),
@@ -159,7 +168,8 @@ impl Summary {
             let kind = master.network().members[s].simulator.info().kind.clone();
             SubsystemSummary { name: name.clone(), kind, steps: timing.calls, seconds: timing.seconds() }
         };
-        let subsystems: Vec<SubsystemSummary> = prepared.names.subsystems.iter().enumerate().map(subsystem).collect();
+        let subsystems: Vec<SubsystemSummary> =
+            prepared.names.subsystems.iter().enumerate().map(subsystem).collect();
         let mut warnings = prepared.warnings.clone();
         if let Some(t) = statistics.first_at_floor {
             warnings.push(format!(
@@ -170,7 +180,10 @@ impl Summary {
         if prepared.adaptive && statistics.over_tolerance > 0 {
             warnings.push(format!(
                 "{} of {} steps were kept over tolerance; the worst error norm is {:.3} at t = {} s",
-                statistics.over_tolerance, statistics.accepted, statistics.worst_norm.0, statistics.worst_norm.1
+                statistics.over_tolerance,
+                statistics.accepted,
+                statistics.worst_norm.0,
+                statistics.worst_norm.1
             ));
         }
         Summary {

@@ -197,7 +197,8 @@ impl System {
     /// Applies `subsystem.parameter=value` from the command line.
     pub fn set(&mut self, assignment: &str) -> Result<(), Error> {
         let typed = format!("--set {assignment}");
-        let fail = |message: String| Err(Error::input(Some(crate::source::Place::Option(typed.clone())), message));
+        let fail =
+            |message: String| Err(Error::input(Some(crate::source::Place::Option(typed.clone())), message));
         let Some((name, value)) = assignment.split_once('=') else {
             return fail("write it as `subsystem.parameter=value`".to_owned());
         };

@@ -25,7 +25,11 @@ pub struct Table<'a> {
 }
 
 /// The top table of a file.
-pub fn top<'a>(source: &'a Arc<Source>, parsed: &'a Spanned<DeTable<'a>>, known: &[&str]) -> Result<Table<'a>, Error> {
+pub fn top<'a>(
+    source: &'a Arc<Source>,
+    parsed: &'a Spanned<DeTable<'a>>,
+    known: &[&str],
+) -> Result<Table<'a>, Error> {
     let table = Table { source, table: parsed.get_ref(), offset: 0 };
     table.check_keys("the file", known)?;
     Ok(table)
@@ -55,8 +59,9 @@ impl<'a> Table<'a> {
 
     /// The value of `key`; an error that names `what` if it is missing.
     pub fn require(&self, key: &'a str, what: &str) -> Result<Node<'a>, Error> {
-        self.get(key)
-            .ok_or_else(|| Error::input(Some(self.source.place(self.offset)), format!("{what} needs a key `{key}`")))
+        self.get(key).ok_or_else(|| {
+            Error::input(Some(self.source.place(self.offset)), format!("{what} needs a key `{key}`"))
+        })
     }
 
     /// All entries in the order of their keys.
@@ -103,7 +108,9 @@ impl<'a> Node<'a> {
     /// A number, finite or not.
     pub fn any_number(&self) -> Result<f64, Error> {
         let parsed = match self.value.get_ref() {
-            DeValue::Integer(n) => i64::from_str_radix(&n.as_str().replace('_', ""), n.radix()).ok().map(|n| n as f64),
+            DeValue::Integer(n) => {
+                i64::from_str_radix(&n.as_str().replace('_', ""), n.radix()).ok().map(|n| n as f64)
+            }
             DeValue::Float(x) => x.as_str().replace('_', "").parse().ok(),
             _ => None,
         };
@@ -171,7 +178,9 @@ impl<'a> Node<'a> {
     /// A table whose keys are the user's own names.
     pub fn open_table(&self) -> Result<Table<'a>, Error> {
         match self.value.get_ref() {
-            DeValue::Table(table) => Ok(Table { source: self.source, table, offset: self.value.span().start }),
+            DeValue::Table(table) => {
+                Ok(Table { source: self.source, table, offset: self.value.span().start })
+            }
             _ => self.expected("a table"),
         }
     }

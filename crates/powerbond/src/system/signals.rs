@@ -54,7 +54,12 @@ impl SignalSpec {
                 return ramp.fail("the ramp ends before it starts");
             }
             let from = t.get("from").map_or(Ok(0.0), |n| Ok(n.number()?.value))?;
-            return Ok(SignalSpec::Ramp { start: start.value, end: end.value, from, to: number("to")?.value });
+            return Ok(SignalSpec::Ramp {
+                start: start.value,
+                end: end.value,
+                from,
+                to: number("to")?.value,
+            });
         }
         if let Some(sine) = table.get("sine") {
             let t = sine.table("`sine`", &["amplitude", "frequency", "phase", "offset"])?;
@@ -75,7 +80,9 @@ impl SignalSpec {
             SignalSpec::Constant(value) => Signal::Constant(*value),
             &SignalSpec::Step { time, from, to } => Signal::Step { time, from, to },
             &SignalSpec::Ramp { start, end, from, to } => Signal::Ramp { start, end, from, to },
-            &SignalSpec::Sine { amplitude, frequency, phase, offset } => Signal::Sine { amplitude, frequency, phase, offset },
+            &SignalSpec::Sine { amplitude, frequency, phase, offset } => {
+                Signal::Sine { amplitude, frequency, phase, offset }
+            }
             SignalSpec::Table { file, column, linear } => {
                 let (times, values) = read_table(folder, file, column.as_ref(), input)?;
                 Signal::Table { times, values, linear: *linear }
@@ -104,7 +111,10 @@ fn read_table(
         (None, _) => {
             let place = column.map_or(file.place(), At::place);
             let known = table.header[1..].join(", ");
-            return Err(Error::input(place, format!("{} has no column `{wanted}`. It has: {known}", path.display())));
+            return Err(Error::input(
+                place,
+                format!("{} has no column `{wanted}`. It has: {known}", path.display()),
+            ));
         }
     };
     let times = table.columns[0].clone();
@@ -112,7 +122,13 @@ fn read_table(
         return Err(Error::input(file.place(), format!("{} has no rows", path.display())));
     }
     if let Some(row) = (1..times.len()).find(|&i| times[i] < times[i - 1]) {
-        let message = format!("{}:{}: times must not go back: {} after {}", path.display(), row + 2, times[row], times[row - 1]);
+        let message = format!(
+            "{}:{}: times must not go back: {} after {}",
+            path.display(),
+            row + 2,
+            times[row],
+            times[row - 1]
+        );
         return Err(Error::input(file.place(), message));
     }
     if let Some(row) = (0..times.len()).find(|&i| !times[i].is_finite() || !values[i].is_finite()) {

@@ -1,7 +1,9 @@
 //! `system.toml` → [`System`]. Every key is checked; every message has a line.
 
 use super::reader::{Node, Table, top};
-use super::{Bond, BondPort, Connection, Method, Record, Refresh, SignalSpec, Simulation, SubsystemSpec, System};
+use super::{
+    Bond, BondPort, Connection, Method, Record, Refresh, SignalSpec, Simulation, SubsystemSpec, System,
+};
 use crate::Error;
 use crate::catalogue::{Kind, PolicySpec};
 use crate::source::{At, Source};
@@ -12,7 +14,8 @@ use powerbond_core::models::ParameterValue;
 use powerbond_core::network::VariableName;
 use std::sync::Arc;
 
-const TOP: &[&str] = &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record"];
+const TOP: &[&str] =
+    &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record"];
 const SIMULATION: &[&str] = &["start", "stop", "step", "output_interval", "output", "end"];
 const SUBSYSTEM: &[&str] = &["model", "parameters", "rate", "step"];
 const METHOD: &[&str] =
@@ -27,7 +30,9 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     let file = top(&source, &parsed, TOP)?;
 
     let name = match file.get("system") {
-        Some(node) => node.table("`[system]`", &["name", "description"])?.get("name").map(|n| n.text()).transpose()?,
+        Some(node) => {
+            node.table("`[system]`", &["name", "description"])?.get("name").map(|n| n.text()).transpose()?
+        }
         None => None,
     };
     let stem = source.path.parent().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned());
@@ -61,12 +66,25 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     let simulation = simulation(file.get("simulation"))?;
     let method = file.get("method").map_or_else(|| Ok(Method::default()), method)?;
     let record = record(file.get("record"))?;
-    Ok(System { name, simulation, subsystems, connections, inputs, bonds, method, record, source: source.clone() })
+    Ok(System {
+        name,
+        simulation,
+        subsystems,
+        connections,
+        inputs,
+        bonds,
+        method,
+        record,
+        source: source.clone(),
+    })
 }
 
 fn parse_name(text: &At<String>) -> Result<At<VariableName>, Error> {
     VariableName::parse(&text.value).map(|name| text.with(name)).ok_or_else(|| {
-        Error::input(text.place(), format!("`{}` is not a variable; write it as \"subsystem.variable\"", text.value))
+        Error::input(
+            text.place(),
+            format!("`{}` is not a variable; write it as \"subsystem.variable\"", text.value),
+        )
     })
 }
 
@@ -92,13 +110,20 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
         step: number("step")?,
         output_interval: number("output_interval")?,
         land_on_output: rule("output", &[("interpolate", false), ("land", true)])?,
-        end: if rule("end", &[("exact", false), ("overshoot", true)])? { EndRule::Overshoot } else { EndRule::Exact },
+        end: if rule("end", &[("exact", false), ("overshoot", true)])? {
+            EndRule::Overshoot
+        } else {
+            EndRule::Exact
+        },
     })
 }
 
 fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
     if name.value.contains('.') || name.value.is_empty() {
-        return Err(Error::input(name.place(), format!("`{}` cannot name a subsystem: names have no dot", name.value)));
+        return Err(Error::input(
+            name.place(),
+            format!("`{}` cannot name a subsystem: names have no dot", name.value),
+        ));
     }
     let what = format!("subsystem `{}`", name.value);
     let table = node.table(&what, SUBSYSTEM)?;
@@ -118,7 +143,10 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
     let rate = table.get("rate").map(|n| n.count(1, 1_000_000)).transpose()?;
     let step = table.get("step").map(|n| n.number()).transpose()?;
     if let (Some(_), Some(step)) = (&rate, &step) {
-        return Err(Error::input(step.place(), format!("{what} has both `rate` and `step`; one of them is enough")));
+        return Err(Error::input(
+            step.place(),
+            format!("{what} has both `rate` and `step`; one of them is enough"),
+        ));
     }
     Ok(SubsystemSpec { model: table.require("model", &what)?.text()?, name, parameters, rate, step })
 }
@@ -133,7 +161,8 @@ fn connection(node: Node<'_>) -> Result<Connection, Error> {
     let gains = match table.get("gain") {
         None => vec![1.0; names.len()],
         Some(gain) if gain.is_list() => {
-            let gains = gain.list()?.iter().map(|g| Ok(g.number()?.value)).collect::<Result<Vec<f64>, Error>>()?;
+            let gains =
+                gain.list()?.iter().map(|g| Ok(g.number()?.value)).collect::<Result<Vec<f64>, Error>>()?;
             if gains.len() != names.len() {
                 return gain.fail(format!("there are {} gains for {} sources", gains.len(), names.len()));
             }
@@ -182,18 +211,27 @@ fn bond(name: At<String>, node: Node<'_>) -> Result<Bond, Error> {
                 let x = n.number()?.value;
                 match x > 0.0 || (zero_allowed && x == 0.0) {
                     true => Ok(x),
-                    false => n.expected(if zero_allowed { "a number of 0 or more" } else { "a number above 0" }),
+                    false => {
+                        n.expected(if zero_allowed { "a number of 0 or more" } else { "a number above 0" })
+                    }
                 }
             })
             .transpose()
     };
-    Ok(Bond { energy_scale: bounded("energy_scale", true)?, tolerance: bounded("tolerance", false)?, name, ports })
+    Ok(Bond {
+        energy_scale: bounded("energy_scale", true)?,
+        tolerance: bounded("tolerance", false)?,
+        name,
+        ports,
+    })
 }
 
 fn method(node: Node<'_>) -> Result<Method, Error> {
     let table = node.table("`[method]`", METHOD)?;
     let defaults = Method::default();
-    let policy = |kind: Kind, default: PolicySpec| table.get(kind.key()).map_or(Ok(default), |n| PolicySpec::read(kind, n));
+    let policy = |kind: Kind, default: PolicySpec| {
+        table.get(kind.key()).map_or(Ok(default), |n| PolicySpec::read(kind, n))
+    };
     let order = |n: Node<'_>| Ok::<u8, Error>(n.count(0, 2)?.value as u8);
     let mut holds = Vec::new();
     if let Some(list) = table.get("holds") {
@@ -203,11 +241,21 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
     }
     let monitors = match table.get("monitors") {
         None => Vec::new(),
-        Some(list) => list.list()?.iter().map(|&n| PolicySpec::read(Kind::Estimator, n)).collect::<Result<_, Error>>()?,
+        Some(list) => list
+            .list()?
+            .iter()
+            .map(|&n| PolicySpec::read(Kind::Estimator, n))
+            .collect::<Result<_, Error>>()?,
     };
     let refresh = match table.get("refresh") {
         None => Refresh::Off,
-        Some(n) if n.is_flag() => if n.flag()?.value { Refresh::All(n.at(())) } else { Refresh::Off },
+        Some(n) if n.is_flag() => {
+            if n.flag()?.value {
+                Refresh::All(n.at(()))
+            } else {
+                Refresh::Off
+            }
+        }
         Some(n) => Refresh::Some(n.texts()?),
     };
     let quadrature = table
@@ -229,7 +277,8 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
 
 fn record(node: Option<Node<'_>>) -> Result<Record, Error> {
     let table = node.map(|n| n.table("`[record]`", &["variables", "exclude"])).transpose()?;
-    let texts = |key, default: Vec<At<String>>| table.and_then(|t| t.get(key)).map_or(Ok(default), |n| n.texts());
+    let texts =
+        |key, default: Vec<At<String>>| table.and_then(|t| t.get(key)).map_or(Ok(default), |n| n.texts());
     Ok(Record {
         variables: texts("variables", vec![At::default("*".to_owned())])?,
         exclude: texts("exclude", Vec::new())?,

@@ -113,7 +113,7 @@ impl Exchange {
                     .simulator
                     .advance(part, inputs, y)
                     .map_err(|error| RunError::Subsystem { member: s, phase: "step", span: part, error })?;
-                if !self.allow_nonfinite && !y.iter().all(|v| v.is_finite()) {
+                if !self.allow_nonfinite && !finite(y) {
                     return Err(non_finite(y, member.outputs.start, part));
                 }
                 if advance.reached < part.end - 1e-9 * part.h {
@@ -259,7 +259,7 @@ impl Exchange {
                     .simulator
                     .evaluate(Inputs::constant(&self.fresh[member.inputs.clone()]), y)
                     .map_err(|error| RunError::Subsystem { member: s, phase: "refresh", span, error })?;
-                if !self.allow_nonfinite && !y.iter().all(|v| v.is_finite()) {
+                if !self.allow_nonfinite && !finite(y) {
                     return Err(non_finite(y, member.outputs.start, span));
                 }
             }
@@ -337,6 +337,12 @@ impl Persist for Exchange {
 
 fn slice_or_empty<'a>(values: &'a [f64], range: &std::ops::Range<usize>) -> &'a [f64] {
     values.get(range.clone()).unwrap_or(&[])
+}
+
+/// Whether all values are finite: 0·x is 0 only for finite x.
+#[inline]
+pub(crate) fn finite(values: &[f64]) -> bool {
+    values.iter().map(|v| v * 0.0).sum::<f64>() == 0.0
 }
 
 pub(crate) fn non_finite(y: &[f64], first: usize, span: Span) -> RunError {

@@ -121,6 +121,8 @@ pub struct Built<E, const NI: usize, const NO: usize> {
     now: [f64; NI],
     saved_now: [f64; NI],
     inputs: Vec<usize>,
+    /// Every input is bound, in the model's own order.
+    whole: bool,
     outputs: Vec<usize>,
     probes: Vec<usize>,
     /// For each bound feed-through pair its place in the model's own list.
@@ -159,6 +161,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Built<E, NI, NO> {
             now: start,
             saved_now: start,
             inputs: Vec::new(),
+            whole: false,
             outputs: Vec::new(),
             probes: Vec::new(),
             pairs: Vec::new(),
@@ -182,6 +185,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
 
     fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
         self.inputs = binding.inputs.clone();
+        self.whole = self.inputs.iter().copied().eq(0..NI);
         self.outputs = binding.outputs.iter().map(|&v| v - NI).collect();
         self.probes = binding.probes.clone();
         let own = self.equations.feed_through();
@@ -207,12 +211,20 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        for (k, &i) in self.inputs.iter().enumerate() {
-            self.held.value[i] = u.value[k];
+        match <[f64; NI]>::try_from(u.value) {
+            // As a block: reading an array right after writing it element by element stalls the processor.
+            Ok(all) if self.whole => {
+                self.held.value = all;
+                self.now = all;
+            }
+            _ => {
+                for (&value, &i) in u.value.iter().zip(&self.inputs) {
+                    self.held.value[i] = value;
+                    self.now[i] = value;
+                }
+            }
         }
-        if u.slope.is_empty() {
-            self.now = self.held.value;
-        } else {
+        if !u.slope.is_empty() {
             let follows = self.info.capabilities.input_derivatives;
             for (k, &i) in self.inputs.iter().enumerate() {
                 self.held.slope[i] = if follows > 0 { u.slope[k] } else { 0.0 };

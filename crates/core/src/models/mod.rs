@@ -1,8 +1,14 @@
 //! Built-in models: benchmark systems with known answers, usable by name from a system file.
 
+pub mod crane;
 mod equations;
+pub mod force_laws;
 pub mod integrate;
+mod micro;
+pub mod nonlinear_oscillator;
+pub mod oscillator;
 mod parameters;
+pub mod pendula;
 pub mod quarter_car;
 
 pub use equations::{Built, Capability, Equations, Held, variable};
@@ -14,6 +20,14 @@ pub const ALL: &[&ModelSpec] = &[
     &quarter_car::WHEEL_SUSPENSION,
     &quarter_car::CHASSIS_SUSPENSION,
     &quarter_car::WHEEL,
+    &oscillator::FORCE_GIVER,
+    &oscillator::MASS,
+    &nonlinear_oscillator::FORCE_GIVER,
+    &nonlinear_oscillator::MASS,
+    &pendula::FORCE_GIVER,
+    &pendula::PENDULUM,
+    &crane::HYDRAULICS,
+    &crane::MECHANICS,
 ];
 
 /// The model called `name`.

@@ -3,7 +3,7 @@
 //! `m1 ẍ1 = -κ1 x1 - c1 ẋ1 - f`, `m2 ẍ2 = -κ2 x2 - c2 ẋ2 + Σ f`, `f = -κc (x2 - x1) - cc (ẋ2 - ẋ1)`: a force giver
 //! owns mass 1 and the coupling and gives the force on mass 2, which gives back its position and velocity. The
 //! double oscillator has one force giver; in the multiple oscillator n - 1 of them pull at the same mass. Inputs are
-//! sampled at the start of each micro step, and the force is evaluated with the last one.
+//! sampled at the start of each micro step; the force and the energy of the coupling see the last one.
 
 use super::equations::{input, local, output};
 use super::force_laws::{Damper, Spring};

@@ -113,10 +113,9 @@ impl Schedule {
         block.iter().for_each(|&s| contains[s] = true);
         let owners =
             |input: usize| network.wiring.sources(input).map(|(output, _)| network.owner_of_output[output]);
-        let inner: Vec<usize> = block
-            .iter()
-            .flat_map(|&s| network.members[s].inputs.clone())
-            .filter(|&i| rate > 1 && owners(i).any(|o| contains[o]))
+        // In the order of inputs, whatever the order of members.
+        let inner: Vec<usize> = (0..network.n_inputs)
+            .filter(|&i| rate > 1 && contains[network.owner_of_input[i]] && owners(i).any(|o| contains[o]))
             .collect();
         let group = (!inner.is_empty()).then_some(self.groups.len());
         if group.is_some() {

@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{ALONG, Given, Run, place, star, values_only, variable};
+use common::{ALONG, Given, Run, accurate, place, star, values_only, variable};
 use powerbond_core::models::oscillator::{self, Case, Reference};
 use powerbond_core::models::{crane, nonlinear_oscillator, pendula};
 use powerbond_core::network::{Names, Network};
@@ -203,4 +203,63 @@ fn the_crane_oscillates_as_in_figures_36_and_37() {
         check(&format!("|δP| in second {second}"), actual, expected, 0.01);
     }
     assert!(lift.residuals[3] > 100.0 * lift.residuals[0]);
+}
+
+/// The largest difference between the output `name` and `exact(t)`, with accurate subsystems and a second-order hold.
+fn accurate_error(
+    (network, names): (Network, Names),
+    name: &str,
+    step: f64,
+    mut exact: impl FnMut(f64) -> f64,
+) -> f64 {
+    let output = place(&names.outputs, name);
+    let mut worst = 0.0f64;
+    let run = Run { order: 2, ..Run::new(&[1, 1], step, 2.0) };
+    run.make(network, |step, _| worst = worst.max((step.y_step[output] - exact(step.span.end)).abs()));
+    worst
+}
+
+/// The only error left is that of the coupling, which a second-order hold makes at least of order 2.
+#[test]
+fn accurate_subsystems_converge_to_the_reference() {
+    let nonlinear = |step: f64| {
+        let case = &nonlinear_oscillator::CASES[1];
+        let giver = accurate("nonlinear-oscillator/force-giver", case.giver_parameters());
+        let motion = accurate("nonlinear-oscillator/mass", case.mass_parameters());
+        let system = star(vec![giver], motion, ALONG).build().expect("the oscillator");
+        let mut reference = case.reference();
+        accurate_error(system, "motion.position", step, |t| {
+            reference.advance_to(t);
+            reference.positions()[1]
+        })
+    };
+    let pendula = |step: f64| {
+        let case = &pendula::CASES[1];
+        let giver = accurate("pendula/force-giver", case.giver_parameters());
+        let motion = accurate("pendula/pendulum", case.pendulum_parameters());
+        let system = star(vec![giver], motion, PLANE).build().expect("the pendula");
+        let mut reference = pendula::Reference::new(case);
+        accurate_error(system, "motion.position_x", step, |t| {
+            reference.advance_to(t);
+            reference.positions()[1][0]
+        })
+    };
+    let crane = |step: f64| {
+        let names: [&[&str]; 3] = [&["force"], &["length"], &["speed"]];
+        let hydraulics = accurate("crane/hydraulics", Vec::new());
+        let mechanics = accurate("crane/mechanics", Vec::new());
+        let system = star(vec![hydraulics], mechanics, names).build().expect("the crane");
+        let mut reference = crane::Reference::new(&crane::ARM, &crane::CIRCUIT);
+        accurate_error(system, "motion.length", step, |t| {
+            reference.advance_to(t);
+            reference.length()
+        })
+    };
+    let systems: [(&str, &dyn Fn(f64) -> f64); 3] =
+        [("nonlinear oscillator", &nonlinear), ("pendula", &pendula), ("crane", &crane)];
+    for (name, error) in systems {
+        let (coarse, fine) = (error(2e-3), error(1e-3));
+        let order = (coarse / fine).log2();
+        assert!(order > 1.7, "{name}: order {order} from {coarse} and {fine}");
+    }
 }

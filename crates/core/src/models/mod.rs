@@ -34,3 +34,21 @@ pub const ALL: &[&ModelSpec] = &[
 pub fn find(name: &str) -> Option<&'static ModelSpec> {
     ALL.iter().copied().find(|m| m.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+
+    #[test]
+    fn every_model_is_found_by_its_name_and_built_from_defaults() {
+        for spec in ALL {
+            assert!(
+                std::ptr::eq(super::find(spec.name).expect(spec.name), *spec),
+                "{} is listed twice",
+                spec.name
+            );
+            let subsystem = spec.build(&[]).expect(spec.name);
+            assert_eq!(subsystem.info().kind, spec.name);
+        }
+    }
+}

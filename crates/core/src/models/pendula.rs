@@ -491,9 +491,9 @@ mod tests {
         for j in 0..4 {
             let shifted = |by: f64| std::array::from_fn(|k| at[k] + if k == j { by } else { 0.0 });
             let (up, down) = (force(shifted(1e-6)), force(shifted(-1e-6)));
-            for i in 0..2 {
+            for (i, row) in slopes.iter().enumerate() {
                 let slope = (up[i] - down[i]) / 2e-6;
-                assert!((slope - slopes[i][j]).abs() < 1e-7, "∂F{i}/∂{j}: {slope} {}", slopes[i][j]);
+                assert!((slope - row[j]).abs() < 1e-7, "∂F{i}/∂{j}: {slope} {}", row[j]);
             }
         }
     }

@@ -20,6 +20,12 @@ pub fn values_only(name: &str, mut given: Given) -> Box<dyn Subsystem> {
     models::find(name).expect(name).build(&given).expect(name)
 }
 
+/// A built-in model with an accurate integrator that follows its inputs within a step.
+pub fn accurate(name: &str, mut given: Given) -> Box<dyn Subsystem> {
+    given.push(("integrator".to_owned(), ParameterValue::Text("accurate".to_owned())));
+    models::find(name).expect(name).build(&given).expect(name)
+}
+
 /// `text` = `subsystem.variable`.
 pub fn variable(text: &str) -> VariableName {
     VariableName::parse(text).expect(text)

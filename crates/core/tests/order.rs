@@ -109,9 +109,9 @@ fn errors(method: &Method, step: f64) -> (f64, f64) {
     ((errors.outputs / errors.n).sqrt(), (errors.residual / errors.n).sqrt())
 }
 
-/// The slope of log error over log step between 1/200 s and 1/400 s.
+/// The slope of log error over log step between 1/400 s and 1/800 s.
 fn slopes(method: &Method) -> (f64, f64) {
-    let (coarse, fine) = (errors(method, 1.0 / 200.0), errors(method, 1.0 / 400.0));
+    let (coarse, fine) = (errors(method, 1.0 / 400.0), errors(method, 1.0 / 800.0));
     ((coarse.0 / fine.0).log2(), (coarse.1 / fine.1).log2())
 }
 

@@ -44,6 +44,12 @@ pub trait Equations<const NI: usize, const NO: usize>: Clone + 'static {
     /// The outputs for the inputs `u` at this instant.
     fn output(&self, u: &[f64; NI]) -> [f64; NO];
 
+    /// When the inputs that `output` gets after a step of length `h` are sampled, in seconds after its start: at its
+    /// end, unless the model says otherwise.
+    fn output_time(&self, h: f64) -> f64 {
+        h
+    }
+
     /// Local variable `k`, counted from 0; `u` are the inputs at this instant.
     fn local(&self, k: usize, u: &[f64; NI]) -> f64;
 
@@ -117,7 +123,7 @@ pub struct Built<E, const NI: usize, const NO: usize> {
     /// Held inputs of the current step; unbound ones keep their start value.
     held: Held<NI>,
     saved_held: Held<NI>,
-    /// Inputs at the current instant.
+    /// Inputs at the current instant, as the outputs see them.
     now: [f64; NI],
     saved_now: [f64; NI],
     inputs: Vec<usize>,
@@ -231,7 +237,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
                 self.held.curvature[i] =
                     if follows > 1 { u.curvature.get(k).copied().unwrap_or(0.0) } else { 0.0 };
             }
-            self.now = self.held.all(span.h);
+            self.now = self.held.all(self.equations.output_time(span.h));
         }
         self.equations.step(span.start, span.h, &self.held)?;
         self.read(y);

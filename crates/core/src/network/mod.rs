@@ -8,7 +8,7 @@ mod wiring;
 pub use builder::{
     BondSpec, BuildError, ConnectionSpec, Names, NetworkBuilder, PortSpec, Problem, Subject, VariableName,
 };
-pub use schedule::{Schedule, ScheduleKind, Seen, Stage};
+pub use schedule::{Group, Part, Schedule, ScheduleKind, Seen, Stage, Sum};
 pub use wiring::{Row, Wiring};
 
 use crate::bond::Bonds;

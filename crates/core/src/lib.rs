@@ -36,3 +36,4 @@ pub mod suggest;
 pub mod tape;
 pub mod units;
 pub mod view;
+pub mod watch;

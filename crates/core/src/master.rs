@@ -3,7 +3,7 @@
 use crate::bond::{Meter, Quadrature};
 use crate::clock::{Clock, EndRule, Proposal};
 use crate::controller::{Decision, StepController};
-use crate::correction::InputCorrection;
+use crate::correction::{CorrectionReport, InputCorrection};
 use crate::error::RunError;
 use crate::estimator::{ErrorEstimator, Estimate};
 use crate::exchange::{Exchange, Swept, non_finite};
@@ -13,6 +13,7 @@ use crate::observer::{Flow, Observer, StartView, StepReport};
 use crate::statistics::Statistics;
 use crate::subsystem::{Inputs, Setup, Span};
 use crate::view::StepView;
+use crate::watch::BondWatch;
 
 /// How many times in a row a step may be taken back.
 const MAX_REJECTIONS: u32 = 60;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub refresh: Vec<usize>,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
+    /// Stop when the energy through a bond grows without bound.
+    pub stop_runaway: bool,
 }
 
 impl Settings {
@@ -50,6 +53,7 @@ impl Settings {
             quadrature: Quadrature::Rectangle,
             refresh: Vec::new(),
             allow_nonfinite: false,
+            stop_runaway: true,
         }
     }
 }
@@ -93,6 +97,7 @@ pub struct Master {
     probes: Vec<f64>,
     estimates: Vec<Estimate>,
     statistics: Statistics,
+    watch: BondWatch,
     /// Everything can go back, and something may want to.
     keeps: bool,
 }
@@ -134,6 +139,7 @@ impl Master {
             probes: vec![0.0; network.n_probes],
             estimates: vec![Estimate { norm: 0.0, order: 1.0 }; policies.estimators.len()],
             statistics: Statistics::default(),
+            watch: BondWatch::new(network.bonds.bonds.len()),
             keeps,
             network,
             policies,
@@ -149,6 +155,16 @@ impl Master {
     /// Powers and energies, of the last step and summed.
     pub fn meter(&self) -> &Meter {
         &self.meter
+    }
+
+    /// Where the residual power rose far above its own level.
+    pub fn watch(&self) -> &BondWatch {
+        &self.watch
+    }
+
+    /// What the correction did, bond by bond.
+    pub fn corrections(&self) -> Vec<(usize, CorrectionReport)> {
+        self.policies.correction.as_ref().map_or(Vec::new(), |c| c.reports())
     }
 
     /// Steps so far.
@@ -380,6 +396,7 @@ impl Master {
             self.statistics.worst_norm = (norm, span.end);
         }
         self.meter.commit(span);
+        let runaway = self.watch.commit(span, &self.meter.flows);
 
         // Policies learn through the same view that observers get; they are moved out while it is borrowed.
         let mut correction = self.policies.correction.take();
@@ -406,13 +423,17 @@ impl Master {
         if self.clock.advance(span) | event {
             self.restart();
         }
-        Ok(flow)
+        match runaway.filter(|_| self.settings.stop_runaway) {
+            Some(bond) => Err(RunError::Runaway { bond, span, power: self.meter.flows[bond].exchanged_power }),
+            None => Ok(flow),
+        }
     }
 
     /// After a discontinuity the past does not foretell the future.
     fn restart(&mut self) {
         self.statistics.events += 1;
         self.exchange.restart();
+        self.watch.restart();
         self.policies.extrapolation.restart();
         if let Some(correction) = &mut self.policies.correction {
             correction.restart();

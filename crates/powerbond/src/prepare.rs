@@ -100,6 +100,14 @@ impl Prepared {
                     names.inputs[*input]
                 ),
             },
+            RunError::Runaway { bond, span, power } => Error::Accuracy {
+                message: format!(
+                    "the coupling is unstable: the power through bond `{}` grows without bound ({power:.3e} W at t = {} s), and the \
+                     coupling itself creates it. Take a smaller step, another split, or a method with less delay (`hold = 1`, \
+                     `refresh = true`)",
+                    names.bonds[*bond], span.end
+                ),
+            },
             RunError::Rejections { span, norm, count } => Error::Accuracy {
                 message: format!(
                     "{} was taken back {count} times; its error norm is still {norm} (1 is allowed)",
@@ -190,6 +198,7 @@ impl System {
             network: &network,
             names: &names,
             holds: &holds,
+            rates: &rates,
             duration: stop - start,
             step,
             bonds: names
@@ -217,7 +226,7 @@ impl System {
             ));
         }
         let policies = Policies {
-            schedule: catalogue::schedule(&method.schedule, &context, &rates)?,
+            schedule: catalogue::schedule(&method.schedule, &context)?,
             extrapolation: catalogue::extrapolation(&context),
             correction: catalogue::correction(&method.correction, &context)?,
             estimators,

@@ -424,7 +424,9 @@ impl Master {
             self.restart();
         }
         match runaway.filter(|_| self.settings.stop_runaway) {
-            Some(bond) => Err(RunError::Runaway { bond, span, power: self.meter.flows[bond].exchanged_power }),
+            Some(bond) => {
+                Err(RunError::Runaway { bond, span, power: self.meter.flows[bond].exchanged_power })
+            }
             None => Ok(flow),
         }
     }

@@ -163,14 +163,19 @@ mod tests {
         let (watch, runaway) = run(|t| if (8.0..10.0).contains(&t) { (500.0, 1e3) } else { (t.sin(), 1e3) });
         let spikes = watch.spikes(0);
         assert_eq!(spikes.len(), 1);
-        assert!((spikes[0].start - 8.0).abs() < 0.02 && spikes[0].end > 10.0 && spikes[0].end < 10.5, "{spikes:?}");
+        assert!(
+            (spikes[0].start - 8.0).abs() < 0.02 && spikes[0].end > 10.0 && spikes[0].end < 10.5,
+            "{spikes:?}"
+        );
         assert_eq!(spikes[0].peak, 500.0);
         assert!(!runaway);
     }
 
     #[test]
     fn decay_and_steady_waves_are_no_spikes() {
-        for shape in [(|t: f64| (1e3 * (-t).exp(), 1e3)) as fn(f64) -> (f64, f64), |t| (100.0 * (3.0 * t).sin(), 1e3)] {
+        for shape in
+            [(|t: f64| (1e3 * (-t).exp(), 1e3)) as fn(f64) -> (f64, f64), |t| (100.0 * (3.0 * t).sin(), 1e3)]
+        {
             assert!(run(shape).0.spikes(0).is_empty());
         }
     }
@@ -178,6 +183,9 @@ mod tests {
     #[test]
     fn exponential_growth_that_the_coupling_makes_is_a_runaway() {
         assert!(run(|t| (5.0 * t.exp2().powi(4), 10.0 * t.exp2().powi(4))).1);
-        assert!(!run(|t| (0.01 * t.exp2().powi(4), 10.0 * t.exp2().powi(4))).1, "growth of the system itself");
+        assert!(
+            !run(|t| (0.01 * t.exp2().powi(4), 10.0 * t.exp2().powi(4))).1,
+            "growth of the system itself"
+        );
     }
 }

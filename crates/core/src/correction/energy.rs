@@ -134,7 +134,8 @@ impl InputCorrection for EnergyCorrection {
             // f_k and f_{k+1} are what the coupling gives at both ends, before any correction or extrapolation.
             let (mut residual, mut put_in, mut square, mut effort) = (0.0, 0.0, 0.0, 0.0);
             for (c, &(input, output, factor)) in side.terms.iter().enumerate() {
-                let (f_old, f_new) = (step.wiring.row(input, step.y_prev), step.wiring.row(input, step.y_step));
+                let (f_old, f_new) =
+                    (step.wiring.row(input, step.y_prev), step.wiring.row(input, step.y_step));
                 let (v_old, v_new) = (step.y_prev[output], step.y_step[output]);
                 residual += factor * (f_old * v_new - f_new * v_old);
                 put_in += factor * (step.corrected_end[input] - step.held_end[input]) * v_new * h;
@@ -192,7 +193,10 @@ mod tests {
     #[test]
     fn the_rule_for_mu() {
         let check = |giver: u32, taker: u32, hold: u8, expected: f64| {
-            assert!((mu_by_rule(true, giver, taker, hold) - expected).abs() < 1e-15, "{giver}:{taker} hold {hold}");
+            assert!(
+                (mu_by_rule(true, giver, taker, hold) - expected).abs() < 1e-15,
+                "{giver}:{taker} hold {hold}"
+            );
         };
         check(1, 1, 0, 0.5);
         check(1, 10, 0, 0.725);

@@ -12,13 +12,18 @@ pub fn build(spec: &PolicySpec, context: &Context<'_>) -> Result<EnergyCorrectio
     let names = context.names;
     let place = || spec.entry.place();
     if names.bonds.is_empty() {
-        return Err(Error::input(place(), "the energy correction needs at least one bond; add `[bonds.name]`"));
+        return Err(Error::input(
+            place(),
+            "the energy correction needs at least one bond; add `[bonds.name]`",
+        ));
     }
     let unlimited = spec.number("beyond_limits") == Some(1.0);
     for knob in ["mu", "nu"] {
         if let Some(x) = spec.number(knob).filter(|x| !unlimited && !(0.0..=1.0).contains(x)) {
             let place = spec.knob(knob).and_then(At::place);
-            let message = format!("`{knob}` is {x}; it lies between 0 and 1. Write `beyond_limits = true` to try others");
+            let message = format!(
+                "`{knob}` is {x}; it lies between 0 and 1. Write `beyond_limits = true` to try others"
+            );
             return Err(Error::input(place, message));
         }
     }
@@ -38,14 +43,20 @@ fn listed(spec: &PolicySpec, knob: &str, all: &[String], what: &str) -> Result<O
     let KnobValue::Names(names) = &at.value else { return Ok(None) };
     let find = |name: &String| {
         all.iter().position(|n| n == name).ok_or_else(|| {
-            let hint = closest(name, all.iter().map(String::as_str)).map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+            let hint = closest(name, all.iter().map(String::as_str))
+                .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
             Error::input(at.place(), format!("there is no {what} `{name}`.{hint}"))
         })
     };
     names.iter().map(find).collect::<Result<_, _>>().map(Some)
 }
 
-fn side(spec: &PolicySpec, context: &Context<'_>, bond: usize, takers: Option<&[usize]>) -> Result<EffortSide, Error> {
+fn side(
+    spec: &PolicySpec,
+    context: &Context<'_>,
+    bond: usize,
+    takers: Option<&[usize]>,
+) -> Result<EffortSide, Error> {
     let (network, names) = (context.network, context.names);
     let name = &names.bonds[bond];
     let fail = |message: String| Err(Error::input(spec.entry.place(), message));
@@ -54,12 +65,15 @@ fn side(spec: &PolicySpec, context: &Context<'_>, bond: usize, takers: Option<&[
     let owner = |p: usize| &names.subsystems[ports[p].subsystem];
     let feeds_through = |p: usize| {
         let of = &network.members[ports[p].subsystem];
-        network.feed_through[of.feed_through.clone()].iter().any(|&(output, _)| terms(p).iter().any(|t| t.y == output))
+        network.feed_through[of.feed_through.clone()]
+            .iter()
+            .any(|&(output, _)| terms(p).iter().any(|t| t.y == output))
     };
 
     let by_user = |p: &usize| takers.is_some_and(|list| list.contains(&ports[*p].subsystem));
     let by_unit = |p: &usize| terms(*p).iter().all(|t| takes_effort(context, t.u, t.y) == Some(true));
-    let by_structure = |p: &usize| !feeds_through(*p) && network.members[ports[*p].subsystem].feed_through_known;
+    let by_structure =
+        |p: &usize| !feeds_through(*p) && network.members[ports[*p].subsystem].feed_through_known;
     let all = 0..ports.len();
     let mut candidates: Vec<usize> = all.clone().filter(by_user).collect();
     if candidates.is_empty() {
@@ -89,7 +103,9 @@ fn side(spec: &PolicySpec, context: &Context<'_>, bond: usize, takers: Option<&[
     let mu = match spec.number("mu") {
         Some(mu) => mu,
         None => {
-            if let Some(&p) = givers.iter().find(|&&p| !network.members[ports[p].subsystem].feed_through_known) {
+            if let Some(&p) =
+                givers.iter().find(|&&p| !network.members[ports[p].subsystem].feed_through_known)
+            {
                 return fail(format!(
                     "bond `{name}`: `{}` does not say whether its force depends on its input at the same instant, so μ has no rule. \
                      Give `mu` (0.5 with feed-through at equal rates)",
@@ -103,15 +119,15 @@ fn side(spec: &PolicySpec, context: &Context<'_>, bond: usize, takers: Option<&[
             mu_by_rule(givers.iter().any(|&p| feeds_through(p)), giver_rate, rate(taker), hold)
         }
     };
-    let cap = |knob: &str, default: f64| spec.number(knob).unwrap_or(default);
+    let uncapped = spec.word("cap", "") == "none";
     Ok(EffortSide {
         bond,
         // Terms count power that leaves; the correction counts what enters.
         terms: terms(taker).iter().map(|t| (t.u, t.y, -t.factor)).collect(),
         mu,
         nu: spec.number("nu").unwrap_or(0.0),
-        relative_cap: cap("cap", 1.0),
-        absolute_cap: cap("absolute_cap", f64::INFINITY),
+        relative_cap: if uncapped { f64::INFINITY } else { spec.number("cap").unwrap_or(1.0) },
+        absolute_cap: spec.number("absolute_cap").unwrap_or(f64::INFINITY),
     })
 }
 
@@ -123,7 +139,9 @@ fn takes_effort(context: &Context<'_>, input: usize, output: usize) -> Option<bo
     };
     let effort = unit(context.network.owner_of_input[input], &context.names.inputs[input].variable)?;
     let flow = unit(context.network.owner_of_output[output], &context.names.outputs[output].variable)?;
-    let known = |unit: &Unit, list: &[Dimensions]| unit.si.map(|si| list.iter().any(|d| d[..7] == si.dimensions[..7]));
+    let known = |unit: &Unit, list: &[Dimensions]| {
+        unit.si.map(|si| list.iter().any(|d| d[..7] == si.dimensions[..7]))
+    };
     Some(known(&effort, EFFORTS)? && known(&flow, FLOWS)?)
 }
 

@@ -285,10 +285,10 @@ pub const ALL: &[Entry] = &[
             },
             Knob {
                 name: "cap",
-                domain: NOT_NEGATIVE,
+                domain: Domain::NumberOrWord { min: 0.0, max: f64::MAX, words: &["none"] },
                 default: "1",
                 unit: "",
-                about: "largest correction as a share of the coupling force; `inf` for none",
+                about: "largest correction as a share of the coupling force, or \"none\"",
             },
             Knob {
                 name: "absolute_cap",

@@ -199,7 +199,10 @@ impl Summary {
                 worst_power: sum.worst_power,
                 worst_time: sum.worst_time,
                 spikes: master.watch().spikes(k).into_iter().map(spike).collect(),
-                correction: corrections.iter().find(|(bond, _)| *bond == k).map(|(_, report)| correction(report)),
+                correction: corrections
+                    .iter()
+                    .find(|(bond, _)| *bond == k)
+                    .map(|(_, report)| correction(report)),
             }
         };
         let subsystem = |(s, name): (usize, &String)| {

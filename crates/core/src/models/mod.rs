@@ -2,8 +2,10 @@
 
 mod equations;
 pub mod integrate;
+pub mod linear;
 mod parameters;
 pub mod quarter_car;
+pub mod quarter_car_splits;
 
 pub use equations::{Built, Capability, Equations, Held, variable};
 pub use parameters::{Domain, ModelSpec, ParameterError, ParameterSpec, ParameterValue, Parameters};
@@ -14,6 +16,10 @@ pub const ALL: &[&ModelSpec] = &[
     &quarter_car::WHEEL_SUSPENSION,
     &quarter_car::CHASSIS_SUSPENSION,
     &quarter_car::WHEEL,
+    &quarter_car_splits::CHASSIS_DD,
+    &quarter_car_splits::WHEEL_DD,
+    &quarter_car_splits::CHASSIS_FD,
+    &quarter_car_splits::WHEEL_FD,
 ];
 
 /// The model called `name`.

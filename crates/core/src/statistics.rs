@@ -7,6 +7,10 @@ pub struct Statistics {
     pub accepted: u64,
     /// Attempts that were taken back.
     pub rejected: u64,
+    /// Sweeps: how often every subsystem was asked to cross a macro step, big steps and rejected ones included.
+    pub sweeps: u64,
+    /// Steps that could not be taken back because saving failed.
+    pub unsaved: u64,
     /// Steps that were kept although their error norm exceeds 1.
     pub over_tolerance: u64,
     /// Steps over tolerance at the smallest step size.
@@ -35,6 +39,8 @@ impl Default for Statistics {
         Statistics {
             accepted: 0,
             rejected: 0,
+            sweeps: 0,
+            unsaved: 0,
             over_tolerance: 0,
             at_floor: 0,
             first_at_floor: None,

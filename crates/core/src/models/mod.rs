@@ -1,6 +1,7 @@
 //! Built-in models: benchmark systems with known answers, usable by name from a system file.
 
 mod equations;
+pub mod error_study;
 pub mod integrate;
 pub mod linear;
 mod parameters;

@@ -156,11 +156,9 @@ impl Clock {
         while first.span.end >= self.start + (n + 1) as f64 * step - MERGE * step {
             n += 1;
         }
-        let mut second =
-            Span { start: first.span.end, end: self.start + (n + 1) as f64 * step, h: step };
+        let mut second = Span { start: first.span.end, end: self.start + (n + 1) as f64 * step, h: step };
         let shortened = self.clip(&mut second);
-        let whole =
-            Span { start: first.span.start, end: second.end, h: first.span.h + second.h };
+        let whole = Span { start: first.span.start, end: second.end, h: first.span.h + second.h };
         Some(Pair { whole, halves: [first.span, second], shortened: first.shortened || shortened })
     }
 

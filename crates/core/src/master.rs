@@ -335,13 +335,7 @@ impl Master {
         self.accept(proposal.span, event, rejections, observer)
     }
 
-    fn judge(
-        &mut self,
-        driving: Option<Estimate>,
-        h: f64,
-        shortened: bool,
-        can_retry: bool,
-    ) -> Decision {
+    fn judge(&mut self, driving: Option<Estimate>, h: f64, shortened: bool, can_retry: bool) -> Decision {
         let estimate = driving.unwrap_or(Estimate { norm: 0.0, order: 1.0 });
         // A step that something else shortened says nothing about the wish, unless it was still too long.
         if shortened && estimate.norm <= 1.0 {

@@ -26,7 +26,17 @@ pub struct Statistics {
     /// The largest step, in s.
     pub max_step: f64,
     /// Steps by size in bins of 0.1 %.
-    bins: Vec<u64>,
+    bins: Bins,
+}
+
+/// Counts of steps; too many to print.
+#[derive(Clone)]
+struct Bins(Vec<u64>);
+
+impl std::fmt::Debug for Bins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bins", self.0.len())
+    }
 }
 
 const BINS_PER_E: f64 = 1000.0;
@@ -48,7 +58,7 @@ impl Default for Statistics {
             worst_norm: (0.0, 0.0),
             min_step: f64::INFINITY,
             max_step: 0.0,
-            bins,
+            bins: Bins(bins),
         }
     }
 }
@@ -60,8 +70,8 @@ impl Statistics {
         self.min_step = self.min_step.min(h);
         self.max_step = self.max_step.max(h);
         let bin = ((h / SMALLEST).ln() * BINS_PER_E) as usize;
-        let last = self.bins.len() - 1;
-        self.bins[bin.min(last)] += 1;
+        let last = self.bins.0.len() - 1;
+        self.bins.0[bin.min(last)] += 1;
     }
 
     /// The median step to 0.1 %, in s; NaN without steps.
@@ -70,7 +80,7 @@ impl Statistics {
             return f64::NAN;
         }
         let mut seen = 0;
-        for (bin, count) in self.bins.iter().enumerate() {
+        for (bin, count) in self.bins.0.iter().enumerate() {
             seen += count;
             if 2 * seen >= self.accepted {
                 let middle = SMALLEST * ((bin as f64 + 0.5) / BINS_PER_E).exp();

@@ -1,37 +1,108 @@
+//! Orders and error estimates of arnold2013 §4–5 on the quarter car. Expected slopes, ratios and step counts: the paper
+//! and `methods.md` §5 of the project's design notes (two independent prototypes).
+
 use powerbond_core::estimator::BigStep;
-use powerbond_core::models::error_study::*;
+use powerbond_core::models::error_study::{
+    LocalErrors, Split, adaptive_run, constant_run, constant_steps_for, local_errors, slope,
+};
+
+/// A point at which no derivative that matters happens to vanish, in s.
+const START: f64 = 0.57;
+/// The smallest step, in s.
+const SMALLEST: f64 = 1e-4;
+/// Length of whole runs, in s.
+const STOP: f64 = 3.0;
+
+fn norm(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// All outputs for dd; for fd the force, the only output that the estimates are right for.
+fn judged(split: Split, errors: &[f64]) -> f64 {
+    norm(if split == Split::Fd { &errors[2..] } else { errors })
+}
+
+fn local(split: Split, k: u8, h: f64) -> LocalErrors {
+    local_errors(split, k, START, h).expect("two steps can be made")
+}
+
+fn check_local(split: Split, k: u8, order: f64, published: f64) {
+    let what = format!("{split:?}, k = {k}");
+    let (double, single) = (local(split, k, 2.0 * SMALLEST), local(split, k, SMALLEST));
+    let error = judged(split, &single.error);
+    let found = slope(judged(split, &double.error), error);
+    let ratio = |estimate: &[f64]| judged(split, estimate) / error;
+    println!(
+        "local/{what}: slope {found:.4}, Rich {:.4}, mod {:.4} (published constants), {:.4} (per output)",
+        ratio(&single.rich),
+        ratio(&single.published),
+        ratio(&single.modified)
+    );
+    assert!((found - order).abs() <= 0.05, "{what}: slope {found} instead of {order}");
+    let check = |name: &str, ratio: f64, expected: f64| {
+        assert!((ratio / expected - 1.0).abs() <= 0.02, "{what}: {name} {ratio} instead of {expected}");
+    };
+    check("EST_Rich", ratio(&single.rich), 1.0);
+    check("EST_mod with the published constants", ratio(&single.published), published);
+    check("EST_mod with constants per output", ratio(&single.modified), 1.0);
+}
 
 #[test]
-fn explore() {
-    let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+fn local_errors_have_the_order_k_plus_2_and_with_feed_through_k_plus_1() {
+    for k in 0..3 {
+        check_local(Split::Dd, k, f64::from(k) + 2.0, 1.0);
+    }
+    check_local(Split::Fd, 0, 1.0, 1.0);
+    check_local(Split::Fd, 1, 2.0, 10.0 / 9.0);
+    check_local(Split::Fd, 2, 3.0, 27.0 / 23.0);
+}
+
+#[test]
+fn global_errors_have_the_order_k_plus_1_in_both_splits() {
     for split in [Split::Dd, Split::Fd] {
         for k in 0..3 {
-            let mut last = 0.0;
-            for n in 0..7 {
-                let h = 4e-3 / 2f64.powi(n);
-                let l = local_errors(split, k, 0.2, h).unwrap();
-                let e = norm(&l.error);
-                let r = |v: &[f64]| v.iter().zip(&l.error).map(|(a, b)| format!("{:.4}", a / b)).collect::<Vec<_>>().join(" ");
-                println!("{split:?} k{k} h {h:.2e} err {e:.3e} slope {:.4} | {} | {} | {}", slope(last, e), r(&l.rich), r(&l.published), r(&l.modified));
-                last = e;
-            }
+            let rms = |steps| constant_run(split, k, STOP, steps).expect("a stable run").rms;
+            let found = slope(rms(16_000), rms(32_000));
+            println!("global/{split:?}/k{k}: slope {found:.4}");
+            let order = f64::from(k) + 1.0;
+            assert!((found - order).abs() <= 0.05, "{split:?}, k = {k}: slope {found} instead of {order}");
         }
     }
+}
+
+/// `(accepted steps, sweeps, constant steps for the same rms error)` of the prototypes.
+fn check_adaptive(split: Split, k: u8, tolerance: f64, big: BigStep, expected: (f64, f64, f64)) {
+    let what = format!("{split:?}, k = {k}, tolerance {tolerance}, {big:?}");
+    let run = adaptive_run(split, k, STOP, tolerance, big).expect("it can be made");
+    let constant = constant_steps_for(split, k, STOP, run.rms).expect("a stable run");
+    println!(
+        "adaptive/{what}: {} accepted, {} rejected, {} sweeps, rms {:.2e}, constant {constant}",
+        run.accepted, run.rejected, run.sweeps, run.rms
+    );
+    assert!(f64::from(constant) >= 2.0 * run.accepted as f64, "{what}: {run:?}, constant {constant}");
+    assert_eq!(run.sweeps, 3 * (run.accepted / 2 + run.rejected), "{what}: one big, two small");
+    let near = |value: f64, expected: f64| (value / expected - 1.0).abs() <= 0.2;
+    let (accepted, sweeps, steps) = expected;
+    assert!(near(run.accepted as f64, accepted), "{what}: {run:?} instead of {accepted} accepted");
+    assert!(near(run.sweeps as f64, sweeps), "{what}: {run:?} instead of {sweeps} sweeps");
+    assert!(near(f64::from(constant), steps), "{what}: {constant} instead of {steps} constant steps");
+}
+
+#[test]
+fn error_control_needs_less_than_half_the_steps_of_a_constant_step() {
+    for big in [BigStep::Classic, BigStep::Modified] {
+        check_adaptive(Split::Dd, 2, 1e-4, big, (194.0, 354.0, 790.0));
+        check_adaptive(Split::Fd, 2, 1e-4, big, (316.0, 534.0, 860.0));
+    }
+}
+
+/// The error follows the tolerance over four decades, without a constant to tune.
+#[test]
+fn a_smaller_tolerance_gives_a_smaller_error() {
     for split in [Split::Dd, Split::Fd] {
-        for k in 0..3 {
-            let mut last = 0.0;
-            for n in [500, 1000, 2000, 4000] {
-                let r = constant_run(split, k, 3.0, n).unwrap();
-                println!("{split:?} k{k} n {n} rms {:.3e} slope {:.4}", r.rms, slope(last, r.rms));
-                last = r.rms;
-            }
-            for big in [BigStep::Classic, BigStep::Modified] {
-                for tol in [1e-3, 1e-4] {
-                    let a = adaptive_run(split, k, 3.0, tol, big).unwrap();
-                    let c = constant_steps_for(split, k, 3.0, a.rms).unwrap();
-                    println!("{split:?} k{k} {big:?} tol {tol} {a:?} const {c}");
-                }
-            }
-        }
+        let run = |tolerance| adaptive_run(split, 2, STOP, tolerance, BigStep::Modified).expect("it runs");
+        let errors = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6].map(|tolerance| run(tolerance).rms / tolerance);
+        println!("{split:?}: rms error / tolerance {errors:?}");
+        assert!(errors.iter().all(|&e| e > 0.3 && e < 30.0), "{split:?}: {errors:?}");
     }
 }

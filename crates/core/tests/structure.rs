@@ -168,8 +168,7 @@ fn random_networks_agree_with_brute_force() {
             }
         }
         // Reachability by powers of A; A^M = 0 for the first time at the nilpotency index.
-        let mut power: Vec<Vec<u64>> =
-            (0..n).map(|i| (0..n).map(|j| u64::from(i == j)).collect()).collect();
+        let mut power: Vec<Vec<u64>> = (0..n).map(|i| (0..n).map(|j| u64::from(i == j)).collect()).collect();
         let mut reaches = vec![vec![false; n]; n];
         let mut nilpotency = None;
         for m in 1..=n + 1 {
@@ -199,7 +198,11 @@ fn random_networks_agree_with_brute_force() {
         found.sort();
         loops.sort();
         assert_eq!(found, loops, "case {case}");
-        if loops.is_empty() { without += 1 } else { with_loops += 1 }
+        if loops.is_empty() {
+            without += 1
+        } else {
+            with_loops += 1
+        }
         for l in &structure.loops {
             assert_eq!(l.path[0].0, l.inputs[0]);
             for (k, &(input, output)) in l.path.iter().enumerate() {
@@ -227,8 +230,9 @@ fn random_networks_agree_with_brute_force() {
 }
 
 fn quarter_car(split: &str) -> Network {
-    let model =
-        |name: &str| models::find(&format!("quarter-car/{name}-{split}")).expect("a model").build(&[]).expect("defaults");
+    let model = |name: &str| {
+        models::find(&format!("quarter-car/{name}-{split}")).expect("a model").build(&[]).expect("defaults")
+    };
     let builder = NetworkBuilder::new()
         .subsystem("chassis", model("chassis"))
         .subsystem("wheel", model("wheel"))
@@ -236,9 +240,11 @@ fn quarter_car(split: &str) -> Network {
         .connect("chassis.velocity", "wheel.chassis_velocity", 1.0)
         .external(VariableName::new("wheel", "road"), powerbond_core::signal::Signal::Constant(0.1));
     let builder = match split {
-        "dd" => builder
-            .connect("wheel.position", "chassis.wheel_position", 1.0)
-            .connect("wheel.velocity", "chassis.wheel_velocity", 1.0),
+        "dd" => builder.connect("wheel.position", "chassis.wheel_position", 1.0).connect(
+            "wheel.velocity",
+            "chassis.wheel_velocity",
+            1.0,
+        ),
         _ => builder.connect("wheel.suspension_force", "chassis.force", 1.0),
     };
     builder.build().expect("a proper system").0

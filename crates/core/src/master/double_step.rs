@@ -171,15 +171,13 @@ impl Master {
                     pair = self.clock.cut_pair(reached);
                     continue;
                 }
-                Ok(Swept::Whole { event }) => {
-                    match self.judge(self.worse_half(), h, pair.shortened, true) {
-                        Decision::Accept { next_h } => {
-                            self.wish = next_h;
-                            break event;
-                        }
-                        Decision::Reject { retry_h } => retry_h,
+                Ok(Swept::Whole { event }) => match self.judge(self.worse_half(), h, pair.shortened, true) {
+                    Decision::Accept { next_h } => {
+                        self.wish = next_h;
+                        break event;
                     }
-                }
+                    Decision::Reject { retry_h } => retry_h,
+                },
                 Err(error) => self.smaller_after(error, h, true)?,
             };
             self.reject(pair.halves[1], h, retry_h, &mut rejections)?;

@@ -1,6 +1,7 @@
 //! The numerical tests of arnold2013 §5 as functions: local errors, global errors and error-controlled runs of the
 //! quarter car in both splits.
 
+use super::linear::Propagators;
 use super::quarter_car_splits::Exact;
 use super::{ParameterValue, find};
 use crate::controller::{Fixed, Rejecting, StepController};
@@ -63,9 +64,11 @@ impl Split {
             .connect("chassis.velocity", "wheel.chassis_velocity", 1.0)
             .external(VariableName::new("wheel", "road"), Signal::Constant(Exact::default().road));
         let builder = match self {
-            Split::Dd => builder
-                .connect("wheel.position", "chassis.wheel_position", 1.0)
-                .connect("wheel.velocity", "chassis.wheel_velocity", 1.0),
+            Split::Dd => builder.connect("wheel.position", "chassis.wheel_position", 1.0).connect(
+                "wheel.velocity",
+                "chassis.wheel_velocity",
+                1.0,
+            ),
             Split::Fd => builder.connect("wheel.suspension_force", "chassis.force", 1.0),
         };
         builder.build().expect("the quarter car is a proper system").0
@@ -92,6 +95,12 @@ fn policies(
     }
 }
 
+/// Exact inputs at four points `h` apart before `t`, where the state is `x`: the solution continued backwards.
+fn past(split: Split, car: &Exact, t: f64, x: &[f64; 4], h: f64) -> Vec<(f64, Vec<f64>)> {
+    let before = (1..=4).rev().map(|n| -f64::from(n) * h);
+    before.map(|dt| (t + dt, split.inputs(car, &car.after(x, dt)))).collect()
+}
+
 /// The local error of two steps and what was estimated of it, per output.
 #[derive(Clone, Debug, Default)]
 pub struct LocalErrors {
@@ -111,11 +120,7 @@ pub fn local_errors(split: Split, k: u8, t: f64, h: f64) -> Result<LocalErrors, 
     let x = car.after(&[0.0; 4], t);
     let network = split.network(&x);
     let mut settings = Settings::new(t, t + 2.0 * h);
-    settings.past = (1..=4)
-        .rev()
-        .map(|n| -f64::from(n) * h)
-        .map(|dt| (t + dt, split.inputs(&car, &car.after(&x, dt))))
-        .collect();
+    settings.past = past(split, &car, t, &x, h);
     let orders = vec![k; network.n_inputs];
     let estimator = |big| Richardson::new(split.tolerance(1.0), orders.clone(), big);
     let mut rich = estimator(BigStep::Classic);
@@ -175,13 +180,16 @@ pub struct RunErrors {
 struct ErrorWatch {
     split: Split,
     car: Exact,
+    x: [f64; 4],
+    propagators: Propagators<4>,
     sum: f64,
     time: f64,
 }
 
 impl Observer for ErrorWatch {
     fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        let exact = self.split.outputs(&self.car, &self.car.after(&[0.0; 4], step.span.end));
+        self.x = self.car.next(&self.x, step.span.h, &mut self.propagators);
+        let exact = self.split.outputs(&self.car, &self.x);
         let nominal = self.split.nominal();
         let errors = step.y_fresh.iter().zip(&exact).zip(nominal).map(|((y, e), n)| ((y - e) / n).powi(2));
         self.sum += step.span.h * errors.sum::<f64>() / nominal.len() as f64;
@@ -199,8 +207,12 @@ fn run(
 ) -> Result<RunErrors, RunError> {
     let network = split.network(&[0.0; 4]);
     let policies = policies(&network, k, estimators, controller);
-    let mut watch = ErrorWatch { split, car: Exact::default(), sum: 0.0, time: 0.0 };
-    let mut master = Master::new(network, policies, Settings::new(0.0, stop));
+    let car = Exact::default();
+    let mut settings = Settings::new(0.0, stop);
+    settings.past = past(split, &car, 0.0, &[0.0; 4], policies.controller.first());
+    let mut watch =
+        ErrorWatch { split, car, x: [0.0; 4], propagators: Propagators::default(), sum: 0.0, time: 0.0 };
+    let mut master = Master::new(network, policies, settings);
     master.run(&mut watch)?;
     let statistics = master.statistics();
     Ok(RunErrors {

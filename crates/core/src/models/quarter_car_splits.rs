@@ -340,8 +340,8 @@ impl Default for Exact {
 }
 
 impl Exact {
-    /// The state `xc, ẋc, xw, ẋw` at `h` seconds (which may be negative) from the state `x`.
-    pub fn after(&self, x: &[f64; 4], h: f64) -> [f64; 4] {
+    /// `ẋ = A x + b` of the state `xc, ẋc, xw, ẋw`.
+    fn system(&self) -> (Matrix<4>, [[f64; 4]; 3]) {
         let (mc, mw, k, d) = (self.chassis_mass, self.wheel_mass, self.stiffness, self.damping);
         let (kw, dw) = (self.tyre_stiffness, self.tyre_damping);
         let a = [
@@ -350,8 +350,19 @@ impl Exact {
             [0.0, 0.0, 0.0, 1.0],
             [k / mw, d / mw, -(k + kw) / mw, -(d + dw) / mw],
         ];
-        let b = [[0.0, 0.0, 0.0, kw * self.road / mw], [0.0; 4], [0.0; 4]];
+        (a, [[0.0, 0.0, 0.0, kw * self.road / mw], [0.0; 4], [0.0; 4]])
+    }
+
+    /// The state at `h` seconds (which may be negative) from the state `x`.
+    pub fn after(&self, x: &[f64; 4], h: f64) -> [f64; 4] {
+        let (a, b) = self.system();
         Propagator::new(&a, h).cross(x, &b)
+    }
+
+    /// The same, with propagators kept for the next call.
+    pub fn next(&self, x: &[f64; 4], h: f64, kept: &mut Propagators<4>) -> [f64; 4] {
+        let (a, b) = self.system();
+        kept.of(&a, h).cross(x, &b)
     }
 
     /// The suspension force on the chassis in N, in state `x`.

@@ -103,8 +103,9 @@ impl Structure {
         let mut member_edges = vec![Vec::new(); network.members.len()];
         for (s, member) in network.members.iter().enumerate() {
             for input in member.outputs.clone().flat_map(|o| &feeds_through[o]) {
-                member_edges[s]
-                    .extend(network.wiring.sources(*input).map(|(output, _)| network.owner_of_output[output]));
+                member_edges[s].extend(
+                    network.wiring.sources(*input).map(|(output, _)| network.owner_of_output[output]),
+                );
             }
             member_edges[s].sort_unstable();
             member_edges[s].dedup();

@@ -282,7 +282,7 @@ impl Master {
         let past = &self.settings.past;
         for (k, (t, inputs)) in past.iter().enumerate() {
             self.exchange.history.push(*t, |values| values.copy_from_slice(inputs));
-            if let Some(doubling) = self.doubling.as_mut().filter(|_| (past.len() - k) % 2 == 0) {
+            if let Some(doubling) = self.doubling.as_mut().filter(|_| (past.len() - k).is_multiple_of(2)) {
                 doubling.end_of_pair(*t, inputs);
             }
         }
@@ -309,7 +309,7 @@ impl Master {
             let span = proposal.span;
             let retry_h = match self.attempt(span) {
                 Ok(Swept::Early { member, reached }) => {
-                    if !saved || !(reached > span.start) {
+                    if !saved || reached.is_nan() || reached <= span.start {
                         return Err(RunError::EarlyReturn { member, span, reached });
                     }
                     self.take_back(span, &mut rejections)?;
@@ -358,7 +358,7 @@ impl Master {
 
     /// Takes an attempt back because of its error; an error if a retry is pointless.
     fn reject(&mut self, span: Span, h: f64, retry_h: f64, rejections: &mut u32) -> Result<(), RunError> {
-        if *rejections >= MAX_REJECTIONS || !(retry_h < h) {
+        if *rejections >= MAX_REJECTIONS || retry_h.is_nan() || retry_h >= h {
             let norm = self.estimates.first().map_or(f64::NAN, |e| e.norm);
             let view = view!(self, span);
             let blame = self.policies.estimators.first().and_then(|e| e.blame(&view));

@@ -52,6 +52,8 @@ fn car(integrator: &str, restore: &str) -> Network {
     let text = |name: &str, value: &str| (name.to_owned(), ParameterValue::Text(value.to_owned()));
     let given = [text("integrator", integrator), text("restore", restore)];
     let model = |name: &str| models::find(name).expect("a model").build(&given).expect("its parameters");
+    let damper = [&given[..], &[text("damper", "square-root")]].concat();
+    let chassis = models::find("quarter-car/chassis-suspension").expect("a model");
     let port = |subsystem: &str, input: &str, output: &str| PortSpec {
         inputs: vec![VariableName::new(subsystem, input)],
         outputs: vec![VariableName::new(subsystem, output)],
@@ -59,7 +61,7 @@ fn car(integrator: &str, restore: &str) -> Network {
         ratio: 1.0,
     };
     NetworkBuilder::new()
-        .subsystem("chassis", model("quarter-car/chassis-suspension"))
+        .subsystem("chassis", chassis.build(&damper).expect("its parameters"))
         .subsystem("wheel", Box::new(Eventful { inner: model("quarter-car/wheel"), at: 0.06 }))
         .connect("wheel.velocity", "chassis.wheel_velocity", 1.0)
         .connect("chassis.suspension_force", "wheel.force", -1.0)

@@ -93,8 +93,7 @@ impl Richardson {
             let relative = |nodes: &[f64]| -> [f64; 3] {
                 std::array::from_fn(|j| nodes.get(j).map_or(0.0, |n| n - pair.start))
             };
-            let [first, second, whole] =
-                [pair.nodes, pair.later_nodes, big.nodes].map(|nodes| relative(nodes));
+            let [first, second, whole] = [pair.nodes, pair.later_nodes, big.nodes].map(relative);
             let small = integral(&first[..count], 0.0, middle) + integral(&second[..count], middle, end);
             let without = integral(&whole[..count], 0.0, end) / small;
             let with = product(&whole[..count], end) / product(&second[..count], end);

@@ -163,7 +163,7 @@ impl Master {
             let h = pair.halves[0].h;
             let retry_h = match self.attempt_pair(&pair) {
                 Ok(Swept::Early { member, reached }) => {
-                    if !(reached > pair.whole.start) {
+                    if reached.is_nan() || reached <= pair.whole.start {
                         return Err(RunError::EarlyReturn { member, span: pair.whole, reached });
                     }
                     self.take_back(pair.whole, &mut rejections)?;

@@ -151,7 +151,7 @@ impl Observer for PairWatch {
             let mut out = vec![0.0; n];
             let mut estimator = estimator.clone();
             estimator.constants = constants;
-            estimator.errors(step, &mut out).then_some(out).unwrap_or_default()
+            if estimator.errors(step, &mut out) { out } else { Vec::new() }
         };
         self.seen = LocalErrors {
             error: step.y_fresh.iter().zip(&self.exact).map(|(y, e)| y - e).collect(),

@@ -105,7 +105,8 @@ impl Solver<'_> {
                     }
                     let value = self.fed(i)?;
                     let change = (value - self.u[i]).abs() / (1.0 + value.abs());
-                    if !(change <= self.rules.tolerance) && worst.is_none_or(|(_, w)| !(change <= w)) {
+                    let change = if change.is_nan() { f64::INFINITY } else { change };
+                    if change > self.rules.tolerance && worst.is_none_or(|(_, w)| change > w) {
                         worst = Some((i, change));
                     }
                     if !(self.solved[i] && change <= self.rules.tolerance) {

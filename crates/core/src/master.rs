@@ -144,7 +144,7 @@ impl Master {
             &policies.schedule,
             policies.extrapolation.max_order(),
             policies.correction.is_some(),
-            !settings.refresh.is_empty(),
+            !settings.refresh.is_empty() || policies.estimators.iter().any(|e| e.improves()),
         );
         exchange.allow_nonfinite = settings.allow_nonfinite;
         let mut external = vec![false; network.n_inputs];

@@ -3,7 +3,7 @@
 
 use powerbond_core::estimator::BigStep;
 use powerbond_core::models::error_study::{
-    LocalErrors, Split, adaptive_run, constant_run, constant_steps_for, local_errors, slope,
+    Control, LocalErrors, Split, adaptive_run, constant_run, constant_steps_for, local_errors, slope,
 };
 
 /// A point at which no derivative that matters happens to vanish, in s.
@@ -73,7 +73,8 @@ fn global_errors_have_the_order_k_plus_1_in_both_splits() {
 /// `(accepted steps, sweeps, constant steps for the same rms error)` of the prototypes.
 fn check_adaptive(split: Split, k: u8, tolerance: f64, big: BigStep, expected: (f64, f64, f64)) {
     let what = format!("{split:?}, k = {k}, tolerance {tolerance}, {big:?}");
-    let run = adaptive_run(split, k, STOP, tolerance, big).expect("it can be made");
+    let run =
+        adaptive_run(split, k, STOP, Control { tolerance, big, extrapolate: false }).expect("it can be made");
     let constant = constant_steps_for(split, k, STOP, run.rms).expect("a stable run");
     println!(
         "adaptive/{what}: {} accepted, {} rejected, {} sweeps, rms {:.2e}, constant {constant}",
@@ -100,9 +101,26 @@ fn error_control_needs_less_than_half_the_steps_of_a_constant_step() {
 #[test]
 fn a_smaller_tolerance_gives_a_smaller_error() {
     for split in [Split::Dd, Split::Fd] {
-        let run = |tolerance| adaptive_run(split, 2, STOP, tolerance, BigStep::Modified).expect("it runs");
+        let control = |tolerance| Control { tolerance, big: BigStep::Modified, extrapolate: false };
+        let run = |tolerance| adaptive_run(split, 2, STOP, control(tolerance)).expect("it runs");
         let errors = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6].map(|tolerance| run(tolerance).rms / tolerance);
         println!("{split:?}: rms error / tolerance {errors:?}");
         assert!(errors.iter().all(|&e| e > 0.3 && e < 30.0), "{split:?}: {errors:?}");
+    }
+}
+
+/// Outputs that only show states are left alone: without feed-through nothing changes, with it the error shrinks.
+#[test]
+fn local_extrapolation_helps_outputs_with_feed_through() {
+    for k in 0..3 {
+        let run = |split, extrapolate| {
+            let control = Control { tolerance: 1e-3, big: BigStep::Modified, extrapolate };
+            adaptive_run(split, k, STOP, control).expect("it runs")
+        };
+        assert_eq!(run(Split::Dd, true), run(Split::Dd, false));
+        let (with, without) = (run(Split::Fd, true), run(Split::Fd, false));
+        println!("fd, k = {k}: rms {:.3e} with, {:.3e} without", with.rms, without.rms);
+        assert!(with.rms < 0.9 * without.rms, "k = {k}: {with:?}, {without:?}");
+        assert!(with.accepted as f64 <= 1.05 * without.accepted as f64, "k = {k}: {with:?}, {without:?}");
     }
 }

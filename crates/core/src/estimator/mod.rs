@@ -57,6 +57,14 @@ pub trait ErrorEstimator: Persist {
         None
     }
 
+    /// Whether it has better outputs to offer than those of the step: see `improve`.
+    fn improves(&self) -> bool {
+        false
+    }
+
+    /// Replaces outputs in `y` by better ones, which are passed on and recorded instead. Asked after a step is accepted.
+    fn improve(&self, _step: &StepView<'_>, _y: &mut [f64]) {}
+
     /// Learns from an accepted step.
     fn commit(&mut self, step: &StepView<'_>);
     /// Forgets the past after an event.

@@ -27,6 +27,8 @@ pub(super) struct Doubling {
     /// The big steps and the first small step are made: the second may be compared.
     complete: bool,
     first: FirstHalf,
+    /// Better outputs at the end of the pair.
+    improved: Vec<f64>,
     /// What the policies knew before the pair.
     tape: Tape,
 }
@@ -105,6 +107,7 @@ impl Doubling {
             nodes: Nodes::default(),
             complete: false,
             first,
+            improved: vec![0.0; ny],
             tape: Tape::default(),
         }))
     }
@@ -187,6 +190,7 @@ impl Master {
             let Some(next) = self.clock.propose_pair(retry_h) else { return self.single_step(observer) };
             pair = next;
         };
+        self.improve(pair.halves[1]);
         let first = self.report_first(pair.halves, rejections, observer);
         let second = self.accept(pair.halves[1], event, 0, observer)?;
         Ok(if first == Flow::Stop { first } else { second })
@@ -255,6 +259,21 @@ impl Master {
             self.restore(whole)?;
         }
         Ok(Swept::Whole { event: false })
+    }
+
+    /// Passes on better outputs at the end of the pair, where an estimator has them.
+    fn improve(&mut self, span: Span) {
+        let Some(estimator) = self.policies.estimators.iter().find(|e| e.improves()) else { return };
+        // Taken out, since the view borrows the rest.
+        let Some(mut y) = self.doubling.as_mut().map(|d| std::mem::take(&mut d.improved)) else { return };
+        let view = view!(self, span);
+        y.copy_from_slice(view.y_fresh);
+        estimator.improve(&view, &mut y);
+        self.exchange.replace(&self.network, &y, span);
+        self.exchange.measure(&self.network, &mut self.meter, span);
+        if let Some(doubling) = &mut self.doubling {
+            doubling.improved = y;
+        }
     }
 
     /// Shows the first of two accepted steps, as if it had been alone.

@@ -228,17 +228,23 @@ pub fn constant_run(split: Split, k: u8, stop: f64, steps: u32) -> Result<RunErr
     run(split, k, stop, Vec::new(), Box::new(Fixed { step: stop / f64::from(steps) }))
 }
 
-/// A run of `stop` seconds that keeps the estimated local error of each pair of steps at `tolerance` times the nominal
-/// values, and takes steps back.
-pub fn adaptive_run(
-    split: Split,
-    k: u8,
-    stop: f64,
-    tolerance: f64,
-    big: BigStep,
-) -> Result<RunErrors, RunError> {
+/// How a run is controlled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Control {
+    /// Of the local error of each pair of steps, relative to the nominal values.
+    pub tolerance: f64,
+    /// Which estimate.
+    pub big: BigStep,
+    /// Local extrapolation of outputs with feed-through.
+    pub extrapolate: bool,
+}
+
+/// A run of `stop` seconds that keeps the estimated local error of each pair of steps in tolerance and takes steps back.
+pub fn adaptive_run(split: Split, k: u8, stop: f64, control: Control) -> Result<RunErrors, RunError> {
     let network = split.network(&[0.0; 4]);
-    let estimator = Richardson::new(split.tolerance(tolerance), vec![k; network.n_inputs], big);
+    let Control { tolerance, big, extrapolate } = control;
+    let mut estimator = Richardson::new(split.tolerance(tolerance), vec![k; network.n_inputs], big);
+    estimator.extrapolate = extrapolate;
     let controller = Rejecting::new(1e-4, 1e-9, stop);
     run(split, k, stop, vec![Box::new(estimator)], Box::new(controller))
 }

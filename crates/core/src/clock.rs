@@ -233,6 +233,25 @@ mod tests {
     }
 
     #[test]
+    fn pairs_are_two_steps_of_the_grid_or_two_halves() {
+        let fixed = Clock::new(0.0, 1.0, EndRule::Exact, Some(0.3), vec![]);
+        let pair = fixed.propose_pair(0.3).expect("two steps fit");
+        assert_eq!(pair.halves.map(|s| (s.start, s.end)), [(0.0, 0.3), (0.3, 0.6)]);
+        let mut late = fixed.clone();
+        for _ in 0..2 {
+            late.advance(late.propose(0.3).span);
+        }
+        let pair = late.propose_pair(0.3).expect("a whole and a short one fit");
+        assert_eq!((pair.whole.end, pair.shortened), (1.0, true));
+        late.advance(late.propose(0.3).span);
+        assert_eq!(late.propose_pair(0.3), None, "one step is left");
+        let free = Clock::new(0.0, 1.0, EndRule::Exact, None, vec![0.5]);
+        let pair = free.propose_pair(0.4).expect("always");
+        assert_eq!(pair.halves.map(|s| (s.start, s.end)), [(0.0, 0.25), (0.25, 0.5)]);
+        assert!(pair.shortened && !free.propose_pair(0.2).expect("always").shortened);
+    }
+
+    #[test]
     fn the_end_is_exact_and_a_tiny_rest_is_merged() {
         assert_eq!(walk(Clock::new(0.0, 1.0, EndRule::Exact, Some(0.3), vec![]), 0.3).0, 4);
         let (steps, end, _) = walk(Clock::new(0.0, 0.3 + 1e-9, EndRule::Exact, Some(0.1), vec![]), 0.1);

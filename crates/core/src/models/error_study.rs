@@ -114,20 +114,22 @@ pub struct LocalErrors {
     pub modified: Vec<f64>,
 }
 
-/// Two steps of `h` with hold order `k` from exact values at `t`, all nodes exact (arnold2013 Fig. 5 and 6).
-pub fn local_errors(split: Split, k: u8, t: f64, h: f64) -> Result<LocalErrors, RunError> {
+/// Two steps of `h` with hold order `k` from exact values at `t`, all nodes exact (arnold2013 Fig. 5 and 6); members in
+/// `refresh` (0 chassis, 1 wheel) re-read their outputs, which the paper does not do.
+pub fn local_errors(split: Split, k: u8, t: f64, h: f64, refresh: &[usize]) -> Result<LocalErrors, RunError> {
     let car = Exact::default();
     let x = car.after(&[0.0; 4], t);
     let network = split.network(&x);
     let mut settings = Settings::new(t, t + 2.0 * h);
     settings.past = past(split, &car, t, &x, h);
+    settings.refresh = refresh.to_vec();
     let orders = vec![k; network.n_inputs];
     let estimator = |big| Richardson::new(split.tolerance(1.0), orders.clone(), big);
     let mut rich = estimator(BigStep::Classic);
     let mut modified = estimator(BigStep::Modified);
     let structure = crate::network::Structure::of(&network);
-    rich.prepare(&network, &structure, &[]);
-    modified.prepare(&network, &structure, &[]);
+    rich.prepare(&network, &structure, refresh);
+    modified.prepare(&network, &structure, refresh);
     let estimators: Vec<Box<dyn ErrorEstimator>> = vec![Box::new(rich.clone()), Box::new(modified.clone())];
     let policies = policies(&network, k, estimators, Box::new(Fixed { step: h }));
     let mut pair = PairWatch { split, rich, modified, exact: Vec::new(), seen: LocalErrors::default() };

@@ -1,1 +1,54 @@
-fn main() {}
+//! The `powerbond` command: thin, one file per verb.
+
+#![forbid(unsafe_code)]
+
+mod bench;
+mod methods;
+mod progress;
+mod run;
+mod text;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Co-simulation that follows the energy through the coupling.
+///
+/// powerbond couples simulators, lets each step on its own, and watches every power bond between them: what
+/// does not cancel there is energy that the coupling invented or lost.
+#[derive(Parser)]
+#[command(name = "powerbond", version, max_term_width = 100, after_help = AFTER_HELP)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Start with:  powerbond run examples/quarter-car
+
+Exit codes: 0 ok · 1 a bug of ours · 2 usage · 3 input refused · 4 model error · 7 no convergence, step floor or
+accuracy limit exceeded · 8 output error · 130 Ctrl-C · 143 terminated";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a coupled system and write its results
+    Run(run::Arguments),
+    /// Regenerate the tables and figures of the papers: published beside measured
+    Bench(bench::Arguments),
+    /// List the methods, models and their knobs
+    Methods(methods::Arguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Run(arguments) => run::main(&arguments),
+        Command::Bench(arguments) => bench::main(&arguments),
+        Command::Methods(arguments) => methods::main(&arguments),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

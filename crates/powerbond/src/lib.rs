@@ -1,1 +1,31 @@
-//! x
+//! Co-simulation that follows the energy through the coupling.
+//!
+//! A [`System`] is read from a file, prepared and run:
+//!
+//! ```no_run
+//! let system = powerbond::System::load("examples/quarter-car")?;
+//! let summary = powerbond::run(&system, &powerbond::RunOptions::default())?;
+//! println!("{} steps", summary.steps.accepted);
+//! # Ok::<(), powerbond::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod bench;
+pub mod catalogue;
+mod error;
+mod glob;
+mod prepare;
+pub mod results;
+mod run;
+pub mod source;
+pub mod system;
+mod timing;
+
+pub use error::Error;
+pub use powerbond_core as core;
+pub use prepare::{Column, Prepared};
+pub use run::{RunOptions, run, run_prepared};
+pub use system::System;
+pub use timing::Timing;

@@ -11,7 +11,7 @@ pub use builder::{
     BondSpec, BuildError, ConnectionSpec, Names, NetworkBuilder, PortSpec, Problem, Subject, VariableName,
 };
 pub use initial::Initial;
-pub use schedule::{Schedule, ScheduleKind, Seen, Stage};
+pub use schedule::{Group, Part, Schedule, ScheduleKind, Seen, Stage, Sum};
 pub use structure::{AlgebraicLoop, Asymptotics, Structure, probe_feed_through};
 pub use wiring::{Row, Wiring};
 

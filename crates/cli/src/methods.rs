@@ -1,0 +1,108 @@
+//! `powerbond methods`: the catalogue, as the program itself uses it.
+
+use crate::text::print;
+use powerbond::Error;
+use powerbond::catalogue::{self, Kind};
+use powerbond::core::models::{self, Domain};
+use serde_json::json;
+use std::process::ExitCode;
+
+/// Options of `methods`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Show only what has this in its name
+    name: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let wanted = |name: &str| arguments.name.as_ref().is_none_or(|part| name.contains(part.as_str()));
+    let methods: Vec<_> = catalogue::ALL.iter().filter(|e| wanted(e.name)).collect();
+    let models: Vec<_> = models::ALL.iter().filter(|m| wanted(m.name)).collect();
+    if methods.is_empty() && models.is_empty() {
+        let name = arguments.name.as_deref().unwrap_or("");
+        let names = catalogue::ALL.iter().map(|e| e.name).chain(models::ALL.iter().map(|m| m.name));
+        let hint = powerbond::core::suggest::closest(name, names)
+            .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+        return Err(Error::input(None, format!("nothing in the catalogue is called `{name}`.{hint}")));
+    }
+    if arguments.json {
+        let method = |e: &&catalogue::Entry| {
+            json!({
+                "kind": e.kind.key(), "name": e.name, "about": e.about, "paper": e.paper,
+                "knobs": e.knobs.iter().map(|k| json!({
+                    "name": k.name, "default": k.default, "unit": k.unit, "about": k.about,
+                })).collect::<Vec<_>>(),
+            })
+        };
+        let model = |m: &&&models::ModelSpec| {
+            json!({
+                "name": m.name, "about": m.description,
+                "parameters": m.all_parameters().map(|p| json!({
+                    "name": p.name, "default": default_of(p.domain), "unit": p.unit, "about": p.description,
+                })).collect::<Vec<_>>(),
+            })
+        };
+        let document = json!({
+            "methods": methods.iter().map(method).collect::<Vec<_>>(),
+            "models": models.iter().map(model).collect::<Vec<_>>(),
+        });
+        print(&format!("{document:#}\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = String::new();
+    for kind in Kind::ALL {
+        let entries: Vec<_> = methods.iter().filter(|e| e.kind == kind).collect();
+        if entries.is_empty() {
+            continue;
+        }
+        out += &format!("{} (`{} = …` in [method])\n", title(kind), kind.key());
+        for entry in entries {
+            let paper = if entry.paper.is_empty() { String::new() } else { format!("  [{}]", entry.paper) };
+            out += &format!("  {:<13} {}{paper}\n", entry.name, entry.about);
+            for knob in entry.knobs {
+                let unit = if knob.unit.is_empty() { String::new() } else { format!(" {}", knob.unit) };
+                out += &format!("      {:<18} {} (default: {}{unit})\n", knob.name, knob.about, knob.default);
+            }
+        }
+        out.push('\n');
+    }
+    if !models.is_empty() {
+        out += "Models (`model = \"…\"` in [subsystems.name])\n";
+        for model in models {
+            out += &format!("  {}\n      {}\n", model.name, model.description);
+            for p in model.all_parameters() {
+                let unit = if p.unit.is_empty() { String::new() } else { format!(" {}", p.unit) };
+                out += &format!(
+                    "      {:<18} {} (default: {}{unit})\n",
+                    p.name,
+                    p.description,
+                    default_of(p.domain)
+                );
+            }
+        }
+    }
+    print(&out);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn title(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Schedule => "Schedules",
+        Kind::Hold => "Holds",
+        Kind::Correction => "Corrections",
+        Kind::Estimator => "Estimators",
+        Kind::Controller => "Controllers",
+    }
+}
+
+fn default_of(domain: Domain) -> String {
+    match domain {
+        Domain::Number { default, .. } => default.to_string(),
+        Domain::Count { default, .. } => default.to_string(),
+        Domain::Choice(words) => words[0].to_owned(),
+    }
+}

@@ -1,0 +1,180 @@
+//! `powerbond run`: a coupled system from start to stop, results on disk, a summary for people.
+
+use crate::progress::Watch;
+use crate::text::{print, quantity, significant, table};
+use powerbond::results::Summary;
+use powerbond::{Error, RunOptions, System};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Options of `run`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A system file, or a folder with `system.toml`
+    system: PathBuf,
+    /// Start of the run, in s
+    #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
+    begin_time: Option<f64>,
+    /// End of the run, in s
+    #[arg(
+        short,
+        long,
+        alias = "stop-time",
+        value_name = "S",
+        allow_negative_numbers = true,
+        conflicts_with = "duration"
+    )]
+    end_time: Option<f64>,
+    /// Length of the run, in s
+    #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
+    duration: Option<f64>,
+    /// Constant step, or the first one of an adaptive run, in s
+    #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
+    step_size: Option<f64>,
+    /// Write results at multiples of this, in s (default: every step)
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    output_interval: Option<f64>,
+    /// Where results go (default: results/<name of the system>)
+    #[arg(long, value_name = "FOLDER")]
+    output_dir: Option<PathBuf>,
+    /// Set a parameter: subsystem.parameter=value (repeatable)
+    #[arg(long, value_name = "SUB.PARAM=VALUE")]
+    set: Vec<String>,
+    /// Go on when an output is NaN or infinite
+    #[arg(long)]
+    allow_nonfinite: bool,
+    /// Print JSON lines: progress, then the summary as the last one
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let options = RunOptions {
+        begin_time: arguments.begin_time,
+        end_time: arguments.end_time,
+        duration: arguments.duration,
+        step_size: arguments.step_size,
+        output_interval: arguments.output_interval,
+        output_dir: arguments.output_dir.clone(),
+        set: arguments.set.clone(),
+        allow_nonfinite: arguments.allow_nonfinite,
+    };
+    let system = options.apply(&System::load(&arguments.system)?)?;
+    let prepared = system.prepare_with(options.allow_nonfinite)?;
+    let folder = options.folder(&system);
+    let mut watch = Watch::new(prepared.start, prepared.stop, arguments.json, arguments.quiet)?;
+    let result = powerbond::run_prepared(&system, prepared, &folder, &mut watch);
+    watch.clear();
+    let summary = result.inspect_err(|error| {
+        if !matches!(error, Error::Output { .. }) {
+            eprintln!("what was computed until then is in {}", folder.display());
+        }
+    })?;
+    if arguments.json {
+        let line =
+            serde_json::to_string(&summary).map_err(|e| Error::output(Path::new("stdout"), &e.into()))?;
+        print(&(line + "\n"));
+    } else if !arguments.quiet {
+        print(&describe(&summary, &folder));
+    }
+    for warning in &summary.warnings {
+        eprintln!("warning: {warning}");
+    }
+    Ok(watch.stopped_by().map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// The summary in words.
+fn describe(summary: &Summary, folder: &Path) -> String {
+    let s = summary;
+    let mut out = format!(
+        "{}: {} s to {} s in {} steps, {}\n",
+        s.system,
+        significant(s.time.start),
+        significant(s.time.reached),
+        s.steps.accepted,
+        quantity(s.seconds, "s"),
+    );
+    if s.outcome == "stopped" {
+        out += &format!("stopped by the user before its end at {} s\n", significant(s.time.stop));
+    }
+    if s.steps.accepted > 0 {
+        out += &format!("\n  method      {}\n", method(s));
+        out += &if s.step_size.min == s.step_size.max {
+            format!("  step size   {}\n", quantity(s.step_size.max, "s"))
+        } else {
+            format!(
+                "  step size   {} to {}, median {}\n",
+                quantity(s.step_size.min, "s"),
+                quantity(s.step_size.max, "s"),
+                quantity(s.step_size.median, "s")
+            )
+        };
+        if s.steps.rejected + s.steps.over_tolerance + s.steps.events > 0 {
+            out += &format!(
+                "  steps       {} rejected, {} kept over tolerance, {} events\n",
+                s.steps.rejected, s.steps.over_tolerance, s.steps.events
+            );
+        }
+    }
+    out += "\n";
+    if s.bonds.is_empty() {
+        out += "  no power bonds: add `[bonds.name]` to see whether the coupling conserves energy\n";
+    } else {
+        let header = [
+            "bond",
+            "transmitted",
+            "exchanged",
+            "residual",
+            "of exchanged",
+            "power ± error bar",
+            "worst |δP|",
+        ];
+        let mut rows = vec![header.map(str::to_owned).to_vec()];
+        for b in &s.bonds {
+            rows.push(vec![
+                b.name.clone(),
+                quantity(b.transmitted, "J"),
+                quantity(b.exchanged, "J"),
+                format!(
+                    "{} {}",
+                    quantity(b.residual.abs(), "J"),
+                    if b.residual >= 0.0 { "created" } else { "lost" }
+                ),
+                format!("{} %", significant(100.0 * b.residual_share.abs())),
+                format!("{} ± {}", quantity(b.mean_power, "W"), quantity(b.power_error_bar, "W")),
+                format!("{} at {}", quantity(b.worst_power, "W"), quantity(b.worst_time, "s")),
+            ]);
+        }
+        out += &table(&rows);
+    }
+    let mut rows = vec![["subsystem", "steps", "time"].map(str::to_owned).to_vec()];
+    for sub in &s.subsystems {
+        rows.push(vec![sub.name.clone(), sub.steps.to_string(), quantity(sub.seconds, "s")]);
+    }
+    rows.push(vec!["(engine)".to_owned(), String::new(), quantity(s.engine_seconds, "s")]);
+    out += "\n";
+    out += &table(&rows);
+    out += &format!("\nresults.csv, energy.csv and summary.json are in {}\n", folder.display());
+    out
+}
+
+/// The method in one line.
+fn method(s: &Summary) -> String {
+    let m = &s.config["method"];
+    let kind = |key: &str| m[key]["kind"].as_str().unwrap_or("").to_owned();
+    let mut parts = vec![kind("schedule"), format!("hold {}", m["hold"])];
+    for key in ["correction", "estimator", "controller"] {
+        let name = kind(key);
+        if name != "none" {
+            parts.push(format!("{key} {name}"));
+        }
+    }
+    if m["refresh"] != false {
+        parts.push("refresh".to_owned());
+    }
+    parts.join(", ")
+}

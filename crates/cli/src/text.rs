@@ -1,0 +1,69 @@
+//! Numbers and tables as people like to read them.
+
+use std::io::{self, Write};
+
+/// Prints to stdout; a closed pipe (`| head`) is not an error.
+pub fn print(text: &str) {
+    let _ = io::stdout().lock().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+}
+
+/// Four significant digits, an SI prefix and the unit: `2.874 ms`.
+pub fn quantity(x: f64, unit: &str) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return format!("{x} {unit}");
+    }
+    let prefixes =
+        [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p")];
+    let (scale, prefix) = prefixes.into_iter().find(|(s, _)| x.abs() >= 0.99995 * s).unwrap_or((1e-12, "p"));
+    format!("{} {prefix}{unit}", significant(x / scale))
+}
+
+/// Four significant digits without trailing zeros.
+pub fn significant(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return format!("{x}");
+    }
+    let magnitude = x.abs().log10().floor() as i32;
+    if !(-4..7).contains(&magnitude) {
+        return format!("{x:.3e}");
+    }
+    let decimals = (3 - magnitude).max(0) as usize;
+    let text = format!("{x:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Lines of cells with aligned columns; the first column to the left, the others to the right.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (c, cell) in row.iter().enumerate() {
+            let pad = " ".repeat(widths[c] - cell.chars().count());
+            line += &if c == 0 { format!("  {cell}{pad}") } else { format!("   {pad}{cell}") };
+        }
+        out += line.trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_have_prefixes_and_four_digits() {
+        for (x, text) in [
+            (2.8736e-3, "2.874 ms"),
+            (1.0, "1 s"),
+            (0.0, "0 s"),
+            (-1234.5, "-1.234 ks"),
+            (9.99999e-4, "1 ms"),
+        ] {
+            assert_eq!(quantity(x, "s"), text);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The papers' tables and figures as data: published beside measured, with the rule that judges each number.
+
+mod quarter_car;
+mod report;
+mod sadjina2017;
+mod sadjina2020;
+
+pub use report::{Check, Quantity, Report, Row};
+
+use crate::Error;
+
+/// A set of rows from one source.
+pub struct Suite {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    rows: fn() -> Vec<Plan>,
+}
+
+/// A row that is still to be measured.
+pub(crate) struct Plan {
+    pub id: String,
+    pub case: String,
+    pub measure: Box<dyn Fn() -> Result<Vec<Quantity>, Error>>,
+}
+
+/// Every suite. A new paper is a file and a line here.
+pub const SUITES: &[Suite] = &[
+    Suite {
+        name: "sadjina2017",
+        about: "ECCO on the quarter car: tables III to XII, stability limits and figure 4 (doi 10.1007/s00366-016-0492-8)",
+        rows: sadjina2017::rows,
+    },
+    Suite {
+        name: "sadjina2020",
+        about: "NEPCE and ECCO on the quarter car: tables 4 to 9 (doi 10.1007/s00366-019-00783-4)",
+        rows: sadjina2020::rows,
+    },
+];
+
+impl Suite {
+    /// Ids of all rows.
+    pub fn ids(&self) -> Vec<String> {
+        (self.rows)().into_iter().map(|p| p.id).collect()
+    }
+
+    /// Measures every row whose id contains `only`; `progress` hears of each row as it is done.
+    pub fn run(&self, only: Option<&str>, mut progress: impl FnMut(&Row)) -> Result<Report, Error> {
+        let mut rows = Vec::new();
+        for plan in (self.rows)() {
+            if only.is_none_or(|part| plan.id.contains(part)) {
+                let row = Row { id: plan.id, case: plan.case, quantities: (plan.measure)()? };
+                progress(&row);
+                rows.push(row);
+            }
+        }
+        Ok(Report::new(self.name, rows))
+    }
+}

@@ -1,0 +1,262 @@
+//! From chosen methods to the policies of the engine.
+
+use super::{KnobValue, PolicySpec};
+use crate::Error;
+use crate::source::{At, Place};
+use powerbond_core::controller::{Fixed, Limits, Pi, StepController};
+use powerbond_core::correction::{FeedThroughGain, InputCorrection, Nepce, StepRatio};
+use powerbond_core::estimator::{Energy, ErrorEstimator, OutputTolerance, Predictor, Residual};
+use powerbond_core::extrapolation::{Extrapolation, Polynomial};
+use powerbond_core::network::{Names, Network, Schedule, ScheduleKind, Seen, VariableName};
+use powerbond_core::suggest::closest;
+
+/// What policies need to know of the system they are built for.
+pub struct Context<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// Its names.
+    pub names: &'a Names,
+    /// Hold order of each input.
+    pub holds: &'a [u8],
+    /// Length of the run, in s.
+    pub duration: f64,
+    /// Constant or first step, in s.
+    pub step: f64,
+    /// Tolerance and scale of each bond where it has its own, in the order of the network.
+    pub bonds: Vec<(Option<f64>, Option<f64>)>,
+}
+
+impl Context<'_> {
+    /// The order on which the error of coupled inputs depends: the lowest hold order that acts.
+    pub fn hold_order(&self) -> u8 {
+        let acting = |i: usize| {
+            let takes = self.network.members[self.network.owner_of_input[i]].capabilities.input_derivatives;
+            self.holds[i].min(takes)
+        };
+        (0..self.network.n_inputs)
+            .filter(|&i| self.network.wiring.is_coupled(i))
+            .map(acting)
+            .min()
+            .unwrap_or(0)
+    }
+
+    fn find(
+        &self,
+        list: &[VariableName],
+        name: &str,
+        what: &str,
+        place: Option<Place>,
+    ) -> Result<usize, Error> {
+        let texts: Vec<String> = list.iter().map(VariableName::to_string).collect();
+        texts.iter().position(|n| n == name).ok_or_else(|| {
+            let hint = match closest(name, texts.iter().map(String::as_str)) {
+                Some(near) => format!(" Did you mean `{near}`?"),
+                None => format!(" There are: {}.", texts.join(", ")),
+            };
+            Error::input(place, format!("`{name}` is no {what} that is exchanged.{hint}"))
+        })
+    }
+
+    /// One number per variable of `list`: the common one, or that of its name, or `default`.
+    fn per_variable(
+        &self,
+        knob: Option<&At<KnobValue>>,
+        list: &[VariableName],
+        what: &str,
+        default: impl Fn(usize) -> f64,
+    ) -> Result<Vec<f64>, Error> {
+        let mut values: Vec<f64> = (0..list.len()).map(&default).collect();
+        match knob.map(|k| (&k.value, k)) {
+            Some((KnobValue::Number(x), _)) => values.fill(*x),
+            Some((KnobValue::ByName(given), at)) => {
+                for (name, x) in given {
+                    values[self.find(list, name, what, at.place())?] = *x;
+                }
+            }
+            _ => {}
+        }
+        Ok(values)
+    }
+}
+
+/// Who steps when; `rates` are sub-steps per macro step.
+pub fn schedule(spec: &PolicySpec, context: &Context<'_>, rates: &[u32]) -> Result<Schedule, Error> {
+    let seen = |word: &str| match word {
+        "latest" => Seen::Latest,
+        "between" => Seen::Between,
+        _ => Seen::Held,
+    };
+    let kind = match spec.name() {
+        "jacobi" => ScheduleKind::Jacobi { fast: seen(spec.word("fast", "held")) },
+        _ => ScheduleKind::GaussSeidel {
+            order: spec.knob("order").map(|knob| sequence(knob, context)).transpose()?,
+            seen: seen(spec.word("seen", "latest")),
+        },
+    };
+    Ok(Schedule::new(context.network, &kind, rates))
+}
+
+fn sequence(knob: &At<KnobValue>, context: &Context<'_>) -> Result<Vec<usize>, Error> {
+    let KnobValue::Names(names) = &knob.value else { return Ok(Vec::new()) };
+    let all = &context.names.subsystems;
+    let fail = |message: String| Err(Error::input(knob.place(), message));
+    let mut order = Vec::new();
+    for name in names {
+        match all.iter().position(|n| n == name) {
+            Some(s) if order.contains(&s) => return fail(format!("`order` names `{name}` twice")),
+            Some(s) => order.push(s),
+            None => {
+                let hint = closest(name, all.iter().map(String::as_str))
+                    .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+                return fail(format!("`order` names `{name}`, which is no subsystem.{hint}"));
+            }
+        }
+    }
+    match (0..all.len()).find(|s| !order.contains(s)) {
+        Some(missing) => {
+            fail(format!("`order` does not name `{}`; it must name every subsystem", all[missing]))
+        }
+        None => Ok(order),
+    }
+}
+
+/// How inputs are held.
+pub fn extrapolation(context: &Context<'_>) -> Box<dyn Extrapolation> {
+    let owner = |i: usize| &context.network.members[context.network.owner_of_input[i]];
+    let handed = (0..context.network.n_inputs).map(|i| owner(i).capabilities.input_derivatives).collect();
+    Box::new(Polynomial::new(context.holds.to_vec(), handed))
+}
+
+/// How held inputs are corrected.
+pub fn correction(
+    spec: &PolicySpec,
+    context: &Context<'_>,
+) -> Result<Option<Box<dyn InputCorrection>>, Error> {
+    if spec.name() == "none" {
+        return Ok(None);
+    }
+    let default = |i: usize| 1.0 / (f64::from(context.holds[i]) + 1.0);
+    let alpha = context.per_variable(spec.knob("alpha"), &context.names.inputs, "input", default)?;
+    let ratio = match spec.word("step_ratio", "growth") {
+        "none" => StepRatio::None,
+        "literal" => StepRatio::Literal,
+        _ => StepRatio::Growth,
+    };
+    let gains = feed_through(spec, context)?;
+    Ok(Some(Box::new(Nepce::new(context.network, alpha, ratio, gains, context.holds))))
+}
+
+fn feed_through(spec: &PolicySpec, context: &Context<'_>) -> Result<Vec<FeedThroughGain>, Error> {
+    let network = context.network;
+    let mut gains = vec![FeedThroughGain::Ignored; network.feed_through.len()];
+    let Some(knob) = spec.knob("feed_through") else { return Ok(gains) };
+    let fail = |message: String| Err(Error::input(knob.place(), message));
+    match &knob.value {
+        KnobValue::Word(word) if word == "model" => {
+            for (m, member) in network.members.iter().enumerate() {
+                let name = &context.names.subsystems[m];
+                if !member.feed_through_known && !member.inputs.is_empty() && !member.outputs.is_empty() {
+                    return fail(format!(
+                        "`{name}` does not say which outputs its inputs feed through. Give the values in a table: \
+                         feed_through = {{ \"{name}.output/{name}.input\" = 1.0 }}"
+                    ));
+                }
+                if !member.feed_through.is_empty() && !member.capabilities.feed_through_values {
+                    let (o, i) = network.feed_through[member.feed_through.start];
+                    return fail(format!(
+                        "`{name}` cannot tell its ∂y/∂u. Give the values in a table: feed_through = {{ \"{}/{}\" = 1.0 }}",
+                        context.names.outputs[o], context.names.inputs[i]
+                    ));
+                }
+                gains[member.feed_through.clone()].fill(FeedThroughGain::Model);
+            }
+        }
+        KnobValue::ByName(given) => {
+            let pairs: Vec<String> = network
+                .feed_through
+                .iter()
+                .map(|&(o, i)| format!("{}/{}", context.names.outputs[o], context.names.inputs[i]))
+                .collect();
+            for (name, value) in given {
+                let Some(pair) = pairs.iter().position(|p| p == name) else {
+                    let hint = match closest(name, pairs.iter().map(String::as_str)) {
+                        Some(near) => format!(" Did you mean `{near}`?"),
+                        None if pairs.is_empty() => " No subsystem has feed-through.".to_owned(),
+                        None => format!(" There are: {}.", pairs.join(", ")),
+                    };
+                    return fail(format!("`{name}` is no feed-through pair `output/input`.{hint}"));
+                };
+                gains[pair] = FeedThroughGain::Given(*value);
+            }
+        }
+        _ => {}
+    }
+    Ok(gains)
+}
+
+/// How wrong a step was.
+pub fn estimator(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<dyn ErrorEstimator>>, Error> {
+    match spec.name() {
+        "energy" => {
+            if context.bonds.is_empty() {
+                return Err(Error::input(
+                    spec.entry.place(),
+                    "the energy estimator needs at least one bond; add `[bonds.name]`, or use `estimator = \"predictor\"`",
+                ));
+            }
+            let common = spec.number("tolerance").unwrap_or(1e-5);
+            let tolerance = context.bonds.iter().map(|b| b.0.unwrap_or(common)).collect();
+            let scale = context.bonds.iter().map(|b| b.1.or(spec.number("energy_scale"))).collect();
+            let residual = match spec.word("residual", "held") {
+                "corrected" => Residual::Corrected,
+                "metered" => Residual::Metered,
+                _ => Residual::Held,
+            };
+            Ok(Some(Box::new(Energy::new(tolerance, scale, residual, context.hold_order()))))
+        }
+        "predictor" => {
+            let outputs = &context.names.outputs;
+            let nominal = |o: usize| {
+                let member = &context.network.members[context.network.owner_of_output[o]];
+                let info = member.simulator.info();
+                info.find(&outputs[o].variable).map_or(1.0, |v| info.variables[v].nominal.abs())
+            };
+            let tolerance =
+                context.per_variable(spec.knob("tolerance"), outputs, "output", |o| 1e-3 * nominal(o))?;
+            let rho = context.per_variable(spec.knob("rho"), outputs, "output", |_| 1e-4)?;
+            let both = tolerance.iter().zip(&rho).map(|(&absolute, &rho)| OutputTolerance { absolute, rho });
+            Ok(Some(Box::new(Predictor::new(both.collect(), context.hold_order()))))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The next step size.
+pub fn controller(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn StepController>, Error> {
+    if spec.name() == "fixed" {
+        return Ok(Box::new(Fixed { step: context.step }));
+    }
+    let limits = Limits {
+        min_step: spec.number("min_step").unwrap_or(1e-6 * context.duration),
+        max_step: spec.number("max_step").unwrap_or(1e-2 * context.duration),
+        min_rate: spec.number("min_rate").unwrap_or(0.2),
+        max_rate: spec.number("max_rate").unwrap_or(1.5),
+    };
+    if limits.min_step > limits.max_step {
+        let place = spec.knob("min_step").or(spec.knob("max_step")).and_then(At::place);
+        return Err(Error::input(
+            place,
+            format!("`min_step` = {} s is larger than `max_step` = {} s", limits.min_step, limits.max_step),
+        ));
+    }
+    let mut pi = match spec.name() {
+        "i" => Pi::integral(context.step, limits),
+        _ => Pi::ecco(context.step, limits),
+    };
+    pi.safety = spec.number("safety").unwrap_or(pi.safety);
+    pi.integral_gain = spec.number("integral_gain").or(pi.integral_gain);
+    pi.proportional_gain = spec.number("proportional_gain").or(pi.proportional_gain);
+    pi.error_floor = spec.number("error_floor").unwrap_or(pi.error_floor);
+    pi.age = u8::from(spec.word("age", "newest") == "previous");
+    Ok(Box::new(pi))
+}

@@ -1,0 +1,165 @@
+//! A method with its knobs as a user chose them, checked against the catalogue.
+
+use super::{Domain, Entry, Kind, find, of_kind};
+use crate::Error;
+use crate::source::At;
+use crate::system::reader::Node;
+use powerbond_core::suggest::closest;
+
+/// The value of a knob.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KnobValue {
+    /// A number.
+    Number(f64),
+    /// A word.
+    Word(String),
+    /// Numbers by name; places are kept in [`PolicySpec`].
+    ByName(Vec<(String, f64)>),
+    /// Names.
+    Names(Vec<String>),
+}
+
+/// A chosen method.
+#[derive(Clone, Debug)]
+pub struct PolicySpec {
+    /// Which one.
+    pub entry: At<&'static Entry>,
+    /// What was set, in the order of writing.
+    pub knobs: Vec<(&'static str, At<KnobValue>)>,
+}
+
+impl PolicySpec {
+    /// A method with all knobs at their defaults. The name must be in the catalogue.
+    pub fn named(kind: Kind, name: &str) -> Self {
+        let entry =
+            find(kind, name).unwrap_or_else(|| panic!("the catalogue has no {} `{name}`", kind.key()));
+        PolicySpec { entry: At::default(entry), knobs: Vec::new() }
+    }
+
+    /// Reads `"name"` or `{ kind = "name", knob = … }`.
+    pub fn read(kind: Kind, node: Node<'_>) -> Result<Self, Error> {
+        let name_node = if node.is_table() {
+            node.open_table()?.require("kind", &format!("`{}`", kind.key()))?
+        } else {
+            node
+        };
+        if !node.is_table() && !node.is_text() {
+            return node.expected("a name in quotes or a table with `kind`");
+        }
+        let name = name_node.text()?;
+        let Some(entry) = find(kind, &name.value) else {
+            let names: Vec<&str> = of_kind(kind).map(|e| e.name).collect();
+            let hint = match closest(&name.value, names.iter().copied()) {
+                Some(near) => format!(" Did you mean `{near}`?"),
+                None => format!(" There are: {}.", names.join(", ")),
+            };
+            return name_node.fail(format!("there is no {} `{}`.{hint}", kind.key(), name.value));
+        };
+        let mut spec = PolicySpec { entry: name.with(entry), knobs: Vec::new() };
+        if node.is_table() {
+            let known: Vec<&str> =
+                std::iter::once("kind").chain(entry.knobs.iter().map(|k| k.name)).collect();
+            let table = node.table(&format!("{} `{}`", kind.key(), entry.name), &known)?;
+            for knob in entry.knobs {
+                if let Some(value) = table.get(knob.name) {
+                    spec.knobs.push((knob.name, value.at(read_knob(value, knob.domain)?)));
+                }
+            }
+        }
+        Ok(spec)
+    }
+
+    /// The knob `name`, if it was set.
+    pub fn knob(&self, name: &str) -> Option<&At<KnobValue>> {
+        self.knobs.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
+    }
+
+    /// A number, if it was set as one.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        match self.knob(name)?.value {
+            KnobValue::Number(x) => Some(x),
+            _ => None,
+        }
+    }
+
+    /// A word, or `default`.
+    pub fn word<'a>(&'a self, name: &str, default: &'a str) -> &'a str {
+        match self.knob(name).map(|k| &k.value) {
+            Some(KnobValue::Word(word)) => word,
+            _ => default,
+        }
+    }
+
+    /// The name of the method.
+    pub fn name(&self) -> &'static str {
+        self.entry.value.name
+    }
+
+    /// As JSON, for the record of what was run.
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut map = serde_json::Map::new();
+        map.insert("kind".to_owned(), self.name().into());
+        for (name, value) in &self.knobs {
+            let json = match &value.value {
+                KnobValue::Number(x) => serde_json::json!(x),
+                KnobValue::Word(word) => word.as_str().into(),
+                KnobValue::ByName(list) => {
+                    list.iter().map(|(k, v)| (k.clone(), serde_json::json!(v))).collect()
+                }
+                KnobValue::Names(names) => names.clone().into(),
+            };
+            map.insert((*name).to_owned(), json);
+        }
+        map.into()
+    }
+}
+
+fn read_knob(node: Node<'_>, domain: Domain) -> Result<KnobValue, Error> {
+    match domain {
+        Domain::Number { min, max, open } => Ok(KnobValue::Number(number(node, min, max, open)?)),
+        Domain::NumberByName { min, max, open } if node.is_table() => by_name(node, min, max, open),
+        Domain::NumberByName { min, max, open } => Ok(KnobValue::Number(number(node, min, max, open)?)),
+        Domain::Choice(words) => word(node, words),
+        Domain::Names => Ok(KnobValue::Names(
+            node.list()?.iter().map(|n| Ok(n.text()?.value)).collect::<Result<_, Error>>()?,
+        )),
+        Domain::FeedThrough if node.is_table() => by_name(node, f64::MIN, f64::MAX, false),
+        Domain::FeedThrough => word(node, &["none", "model"]),
+    }
+}
+
+fn word(node: Node<'_>, words: &[&str]) -> Result<KnobValue, Error> {
+    let listed = || words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ");
+    if !node.is_text() {
+        return node.expected(&format!("one of {}", listed()));
+    }
+    let text = node.text()?.value;
+    if words.contains(&text.as_str()) {
+        Ok(KnobValue::Word(text))
+    } else {
+        node.expected(&format!("one of {}", listed()))
+    }
+}
+
+fn by_name(node: Node<'_>, min: f64, max: f64, open: bool) -> Result<KnobValue, Error> {
+    let mut list = Vec::new();
+    for (name, value) in node.open_table()?.entries() {
+        list.push((name.value, number(value, min, max, open)?));
+    }
+    Ok(KnobValue::ByName(list))
+}
+
+fn number(node: Node<'_>, min: f64, max: f64, open: bool) -> Result<f64, Error> {
+    let x = node.number()?.value;
+    if x < min || x > max || (open && x == min) {
+        let wanted = match (min, max, open) {
+            (0.0, f64::MAX, true) => "a number above 0".to_owned(),
+            (0.0, f64::MAX, false) => "a number of 0 or more".to_owned(),
+            (_, f64::MAX, _) => format!("a number of {min} or more"),
+            (_, _, true) => format!("a number above {min}, at most {max}"),
+            (_, _, false) => format!("a number from {min} to {max}"),
+        };
+        return node.expected(&wanted);
+    }
+    Ok(x)
+}

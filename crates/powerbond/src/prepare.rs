@@ -1,0 +1,474 @@
+//! From a description to something that runs: models are made, names become indices, methods become policies.
+
+use crate::Error;
+use crate::catalogue::{self, Context};
+use crate::glob;
+use crate::source::{At, Place};
+use crate::system::{Refresh, System};
+use crate::timing::{Timed, Timing};
+use powerbond_core::error::RunError;
+use powerbond_core::estimator::Blame;
+use powerbond_core::master::{Master, Outcome, Policies, Settings};
+use powerbond_core::models::{self, ParameterValue};
+use powerbond_core::network::{
+    BondSpec, BuildError, ConnectionSpec, Names, NetworkBuilder, PortSpec, Subject, VariableName,
+};
+use powerbond_core::observer::Observer;
+use powerbond_core::subsystem::Span;
+use powerbond_core::suggest::closest;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Where the value of a recorded variable is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Input i.
+    Input(usize),
+    /// Output i.
+    Output(usize),
+    /// Probe i.
+    Probe(usize),
+}
+
+/// A system that is ready to run.
+pub struct Prepared {
+    /// The engine.
+    pub master: Master,
+    /// Names behind its indices.
+    pub names: Names,
+    /// Names of the ports of each bond, unique within it.
+    pub ports: Vec<Vec<String>>,
+    /// What is recorded, by name and place.
+    pub columns: Vec<(VariableName, Column)>,
+    /// Names of the estimators; the first one drives the step size.
+    pub estimators: Vec<&'static str>,
+    /// The first estimator drives the step size.
+    pub adaptive: bool,
+    /// Time per subsystem, in the order of `names.subsystems`.
+    pub timings: Vec<Rc<Cell<Timing>>>,
+    /// Sub-steps of each subsystem in a macro step.
+    pub rates: Vec<u32>,
+    /// Start of the run, in s.
+    pub start: f64,
+    /// End of the run, in s.
+    pub stop: f64,
+    /// Constant or first step, in s.
+    pub step: f64,
+    /// What the user should know before trusting the run.
+    pub warnings: Vec<String>,
+}
+
+impl Prepared {
+    /// Makes the whole run; errors get names.
+    pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        self.master.run(observer).map_err(|error| self.explain(&error))
+    }
+
+    /// A run-time error in words.
+    pub fn explain(&self, error: &RunError) -> Error {
+        let names = &self.names;
+        let when = |span: &Span| {
+            if span.h == 0.0 {
+                format!("at t = {} s", span.start)
+            } else {
+                format!("step from t = {} s by {} s", span.start, span.h)
+            }
+        };
+        match error {
+            RunError::Subsystem { member, phase, span, error } => {
+                let name = &names.subsystems[*member];
+                let doing = if *phase == "step" { when(span) } else { format!("{phase} {}", when(span)) };
+                Error::Model { message: format!("{name}: {doing} failed: {error}") }
+            }
+            RunError::NonFinite { output, value, span } => Error::Model {
+                message: format!(
+                    "`{}` became {value} ({}). Smaller steps may help; `--allow-nonfinite` goes on regardless",
+                    names.outputs[*output],
+                    when(span)
+                ),
+            },
+            RunError::EarlyReturn { member, span, reached } => Error::Model {
+                message: format!(
+                    "{}: {} ended early at t = {reached} s, and not every subsystem can go back to before it",
+                    names.subsystems[*member],
+                    when(span)
+                ),
+            },
+            RunError::NoWayBack { member } => Error::input(
+                None,
+                format!(
+                    "{}: the method takes steps back, and this subsystem cannot go back to a saved state. The energy and \
+                     predictor estimates need no way back",
+                    names.subsystems[*member]
+                ),
+            ),
+            RunError::InitialLoop { inputs, change, passes } => {
+                let inputs: Vec<String> = inputs.iter().map(|&i| format!("`{}`", names.inputs[i])).collect();
+                Error::Accuracy {
+                    message: format!(
+                        "the initial values of the algebraic loop through {} do not settle: after {passes} passes they \
+                         still change by {change:e} (relative)",
+                        inputs.join(", ")
+                    ),
+                }
+            }
+            RunError::Rejections { span, norm, count, blame } => {
+                let what = match blame {
+                    Some(Blame::Output(output)) => format!(", most of it from `{}`", names.outputs[*output]),
+                    Some(Blame::Bond(bond)) => format!(", most of it from bond `{}`", names.bonds[*bond]),
+                    None => String::new(),
+                };
+                Error::Accuracy {
+                    message: format!(
+                        "{} failed {count} time(s); its error norm is still {norm} (1 is allowed){what}",
+                        when(span)
+                    ),
+                }
+            }
+        }
+    }
+}
+
+impl System {
+    /// Checks everything and makes the engine.
+    pub fn prepare(&self) -> Result<Prepared, Error> {
+        self.prepare_with(false)
+    }
+
+    /// As [`System::prepare`]; `allow_nonfinite` lets a run go on with NaN and infinite outputs.
+    pub fn prepare_with(&self, allow_nonfinite: bool) -> Result<Prepared, Error> {
+        let (start, stop, step) = self.experiment()?;
+        let mut warnings = Vec::new();
+        let mut builder = NetworkBuilder::new();
+        let mut timings = Vec::new();
+        let mut ordered: Vec<_> = self.subsystems.iter().collect();
+        ordered.sort_by(|a, b| a.name.value.cmp(&b.name.value));
+        for spec in ordered {
+            let Some(model) = models::find(&spec.model.value) else {
+                let names: Vec<&str> = models::ALL.iter().map(|m| m.name).collect();
+                let hint = match closest(&spec.model.value, names.iter().copied()) {
+                    Some(near) => format!(" Did you mean `{near}`?"),
+                    None => format!(" There are: {}.", names.join(", ")),
+                };
+                let message = format!("there is no model `{}`.{hint}", spec.model.value);
+                return Err(Error::input(spec.model.place(), message));
+            };
+            let mut parameters: Vec<(String, ParameterValue)> = Vec::new();
+            for (name, value) in &spec.parameters {
+                model.check(&name.value, value).map_err(|e| Error::input(name.place(), e.to_string()))?;
+                parameters.push((name.value.clone(), value.clone()));
+            }
+            let simulator =
+                model.build(&parameters).map_err(|e| Error::input(spec.name.place(), e.to_string()))?;
+            let (timed, timing) = Timed::new(simulator);
+            timings.push(timing);
+            builder = builder.subsystem(&spec.name.value, Box::new(timed));
+        }
+        let recorded = self.recorded(&builder)?;
+        for c in &self.connections {
+            builder = builder.connection(ConnectionSpec {
+                from: c.from.iter().map(|(name, gain)| (name.value.clone(), *gain)).collect(),
+                to: c.to.value.clone(),
+                offset: c.offset,
+                convert_units: c.convert_units,
+            });
+        }
+        for (name, signal) in &self.inputs {
+            let signal = signal.signal(self.folder(), &name.value.to_string())?;
+            builder = builder.external(name.value.clone(), signal);
+        }
+        let plain = |names: &[At<VariableName>]| names.iter().map(|n| n.value.clone()).collect();
+        for bond in &self.bonds {
+            let port = |p: &crate::system::BondPort| PortSpec {
+                inputs: plain(&p.inputs),
+                outputs: plain(&p.outputs),
+                sign: p.sign.value,
+                ratio: p.ratio,
+            };
+            let ports = bond.ports.iter().map(port).collect();
+            builder = builder.bond(BondSpec { name: bond.name.value.clone(), ports });
+        }
+        for name in &recorded {
+            builder = builder.record(name.clone());
+        }
+        let (network, names) = builder.build().map_err(|e| Error::input(self.place_of(&e), e.to_string()))?;
+
+        let holds = self.hold_orders(&names)?;
+        let rates = self.rates(&names, step)?;
+        for (i, &order) in holds.iter().enumerate() {
+            let owner = network.owner_of_input[i];
+            let takes = network.members[owner].capabilities.input_derivatives;
+            if order > takes && network.wiring.is_coupled(i) && rates[owner] == 1 {
+                warnings.push(format!(
+                    "`{}` is held with order {order}, but `{}` follows {takes} derivative(s) of its inputs: it is held with order {takes}",
+                    names.inputs[i], names.subsystems[owner]
+                ));
+            }
+        }
+        let context = Context {
+            network: &network,
+            names: &names,
+            holds: &holds,
+            duration: stop - start,
+            step,
+            bonds: names
+                .bond_order
+                .iter()
+                .map(|&b| (self.bonds[b].tolerance, self.bonds[b].energy_scale))
+                .collect(),
+        };
+        let method = &self.method;
+        let (mut estimators, mut estimator_names) = (Vec::new(), Vec::new());
+        for spec in std::iter::once(&method.estimator).chain(&method.monitors) {
+            if let Some(estimator) = catalogue::estimator(spec, &context)? {
+                estimators.push(estimator);
+                estimator_names.push(spec.name());
+            }
+        }
+        let adaptive = method.controller.name() != "fixed";
+        if adaptive && method.estimator.name() == "none" {
+            return Err(Error::input(
+                method.controller.entry.place(),
+                format!(
+                    "controller `{}` needs an estimator to steer by; add `estimator = {{ kind = \"energy\", … }}` or \"predictor\"",
+                    method.controller.name()
+                ),
+            ));
+        }
+        let policies = Policies {
+            schedule: catalogue::schedule(&method.schedule, &context, &rates)?,
+            extrapolation: catalogue::extrapolation(&context),
+            correction: catalogue::correction(&method.correction, &context)?,
+            estimators,
+            controller: catalogue::controller(&method.controller, &context)?,
+        };
+        let settings = Settings {
+            end_rule: self.simulation.end,
+            land_on: self
+                .simulation
+                .output_interval
+                .as_ref()
+                .filter(|_| self.simulation.land_on_output)
+                .map(|d| d.value),
+            quadrature: method.quadrature,
+            refresh: self.refreshed(&network, &names)?,
+            allow_nonfinite,
+            ..Settings::new(start, stop)
+        };
+        let columns =
+            recorded.into_iter().filter_map(|name| column(&names, &name).map(|c| (name, c))).collect();
+        let ports = port_names(&network, &names);
+        Ok(Prepared {
+            master: Master::new(network, policies, settings),
+            names,
+            ports,
+            columns,
+            estimators: estimator_names,
+            adaptive,
+            timings,
+            rates,
+            start,
+            stop,
+            step,
+            warnings,
+        })
+    }
+
+    /// Start, stop and step, checked.
+    fn experiment(&self) -> Result<(f64, f64, f64), Error> {
+        let s = &self.simulation;
+        let start = s.start.value;
+        let Some(stop) = &s.stop else {
+            let message = "there is no stop time; write `stop` into `[simulation]` or give `--end-time`";
+            return Err(Error::input(Some(self.source.place(0)), message));
+        };
+        for time in [&s.start, stop] {
+            if !time.value.is_finite() {
+                return Err(Error::input(
+                    time.place(),
+                    format!("a time of {} s; a finite number is needed", time.value),
+                ));
+            }
+        }
+        if stop.value <= start {
+            let message = format!("the run would stop at {} s, before it starts at {start} s", stop.value);
+            return Err(Error::input(stop.place(), message));
+        }
+        let duration = stop.value - start;
+        let check = |name: &str, value: &At<f64>| {
+            let fail = |message: String| Err(Error::input(value.place(), message));
+            let x = value.value;
+            if x.is_nan() || x <= 0.0 {
+                fail(format!("{name} is {x} s; a number above 0 is needed"))
+            } else if x > duration * (1.0 + 1e-9) {
+                fail(format!("{name} is {x} s, longer than the run of {duration} s"))
+            } else if duration / x > 1e13 || start + x == start || stop.value - x == stop.value {
+                fail(format!("{name} is {x} s: a run of {duration} s would never end"))
+            } else {
+                Ok(x)
+            }
+        };
+        if let Some(interval) = &s.output_interval {
+            check("the output interval", interval)?;
+        }
+        let step = s.step.as_ref().map_or(Ok(duration / 1000.0), |step| check("the step", step))?;
+        Ok((start, stop.value, step))
+    }
+
+    /// Where the subject of a build error stands.
+    fn place_of(&self, error: &BuildError) -> Option<Place> {
+        match &error.subject {
+            Subject::Subsystem(name) => self.subsystems.iter().find(|s| s.name.value == *name)?.name.place(),
+            Subject::Connection(n) => self.connections[*n].to.place(),
+            Subject::External(n) => self.inputs[*n].0.place(),
+            Subject::Bond(n, None) => self.bonds[*n].name.place(),
+            Subject::Bond(n, Some(p)) => self.bonds[*n].ports[*p].sign.place(),
+            Subject::Record(_) => None,
+        }
+    }
+
+    /// Variables that fit the patterns of `[record]`, subsystem by subsystem.
+    fn recorded(&self, builder: &NetworkBuilder) -> Result<Vec<VariableName>, Error> {
+        let mut all = Vec::new();
+        for (name, simulator) in builder.subsystems() {
+            all.extend(simulator.info().variables.iter().map(|v| VariableName::new(name, &v.name)));
+        }
+        let texts: Vec<String> = all.iter().map(VariableName::to_string).collect();
+        for pattern in self.record.variables.iter().chain(&self.record.exclude) {
+            if pattern.value != "*" && !texts.iter().any(|t| glob::fits(&pattern.value, t)) {
+                let hint = closest(&pattern.value, texts.iter().map(String::as_str));
+                let hint = hint.map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+                return Err(Error::input(
+                    pattern.place(),
+                    format!("no variable fits `{}`.{hint}", pattern.value),
+                ));
+            }
+        }
+        let any = |patterns: &[At<String>], text: &str| patterns.iter().any(|p| glob::fits(&p.value, text));
+        let keep = |text: &str| any(&self.record.variables, text) && !any(&self.record.exclude, text);
+        Ok(all.into_iter().zip(&texts).filter(|(_, t)| keep(t)).map(|(name, _)| name).collect())
+    }
+
+    fn hold_orders(&self, names: &Names) -> Result<Vec<u8>, Error> {
+        let mut holds = vec![self.method.hold; names.inputs.len()];
+        for (name, order) in &self.method.holds {
+            let Some(i) = names.inputs.iter().position(|n| *n == name.value) else {
+                let texts: Vec<String> = names.inputs.iter().map(VariableName::to_string).collect();
+                let hint = closest(&name.value.to_string(), texts.iter().map(String::as_str))
+                    .map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+                return Err(Error::input(
+                    name.place(),
+                    format!("`{}` is no input that is fed.{hint}", name.value),
+                ));
+            };
+            holds[i] = *order;
+        }
+        Ok(holds)
+    }
+
+    /// Sub-steps of each subsystem in a macro step.
+    fn rates(&self, names: &Names, macro_step: f64) -> Result<Vec<u32>, Error> {
+        let mut rates = vec![1; names.subsystems.len()];
+        for spec in &self.subsystems {
+            let Some(s) = names.subsystems.iter().position(|n| *n == spec.name.value) else { continue };
+            if let Some(rate) = &spec.rate {
+                rates[s] = rate.value;
+            }
+            if let Some(step) = &spec.step {
+                let ratio = macro_step / step.value;
+                let whole = ratio.round();
+                if !(step.value > 0.0 && whole >= 1.0 && whole <= 1e6 && (ratio / whole - 1.0).abs() < 1e-6) {
+                    let nearest = |n: f64| macro_step / n.max(1.0);
+                    return Err(Error::input(
+                        step.place(),
+                        format!(
+                            "the step of `{}`, {} s, is not an integer fraction of the macro step {macro_step} s. The nearest are \
+                             {} s and {} s",
+                            spec.name.value,
+                            step.value,
+                            nearest(ratio.floor()),
+                            nearest(ratio.floor().max(0.0) + 1.0)
+                        ),
+                    ));
+                }
+                rates[s] = whole as u32;
+            }
+        }
+        Ok(rates)
+    }
+
+    /// Members that re-read feed-through outputs, in feed-through order.
+    fn refreshed(
+        &self,
+        network: &powerbond_core::network::Network,
+        names: &Names,
+    ) -> Result<Vec<usize>, Error> {
+        let has_feed_through = |s: usize| {
+            let member = &network.members[s];
+            !member.feed_through.is_empty()
+                || (!member.feed_through_known && !member.inputs.is_empty() && !member.outputs.is_empty())
+        };
+        let mut wanted = Vec::new();
+        match &self.method.refresh {
+            Refresh::Off => {}
+            Refresh::All(at) => {
+                for s in (0..network.members.len()).filter(|&s| has_feed_through(s)) {
+                    wanted.push((s, at.place()));
+                }
+            }
+            Refresh::Some(list) => {
+                for name in list {
+                    let Some(s) = names.subsystems.iter().position(|n| *n == name.value) else {
+                        let hint = closest(&name.value, names.subsystems.iter().map(String::as_str))
+                            .map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+                        return Err(Error::input(
+                            name.place(),
+                            format!("there is no subsystem `{}`.{hint}", name.value),
+                        ));
+                    };
+                    wanted.push((s, name.place()));
+                }
+            }
+        }
+        for (s, place) in &wanted {
+            if !network.members[*s].capabilities.can_refresh {
+                return Err(Error::input(
+                    place.clone(),
+                    format!(
+                        "`{}` does not recompute its outputs while time stands still, so it cannot be refreshed. Name those that \
+                         can: refresh = [\"…\"]",
+                        names.subsystems[*s]
+                    ),
+                ));
+            }
+        }
+        let listed = |s: &usize| wanted.iter().any(|(w, _)| w == s);
+        Ok(network.evaluation_order.iter().copied().filter(listed).collect())
+    }
+}
+
+fn column(names: &Names, name: &VariableName) -> Option<Column> {
+    let find = |list: &[VariableName]| list.iter().position(|n| n == name);
+    find(&names.outputs)
+        .map(Column::Output)
+        .or_else(|| find(&names.inputs).map(Column::Input))
+        .or_else(|| find(&names.probes).map(Column::Probe))
+}
+
+/// Ports by the name of their subsystem; with a number where it has several in one bond.
+fn port_names(network: &powerbond_core::network::Network, names: &Names) -> Vec<Vec<String>> {
+    let mut result = Vec::new();
+    for range in &network.bonds.bonds {
+        let plain = &names.ports[range.clone()];
+        let unique = |i: usize| {
+            let same = plain.iter().filter(|n| **n == plain[i]).count();
+            if same == 1 {
+                plain[i].clone()
+            } else {
+                format!("{}{}", plain[i], 1 + plain[..i].iter().filter(|n| **n == plain[i]).count())
+            }
+        };
+        result.push((0..plain.len()).map(unique).collect());
+    }
+    result
+}

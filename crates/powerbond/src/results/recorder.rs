@@ -1,0 +1,176 @@
+//! Writes `results.csv` and `energy.csv` while a run goes on.
+
+use super::csv::Writer;
+use crate::Error;
+use crate::prepare::{Column, Prepared};
+use powerbond_core::observer::{Flow, Observer, StartView, StepReport};
+use powerbond_core::view::StepView;
+use std::path::Path;
+
+/// An observer that writes rows. Recording changes no step: between steps, rows are interpolated linearly.
+pub struct Recorder {
+    columns: Vec<Column>,
+    results: Writer,
+    energy: Writer,
+    /// Output on multiples of this after the start; `None`: every step.
+    interval: Option<f64>,
+    start: f64,
+    next: u64,
+    previous: Vec<f64>,
+    current: Vec<f64>,
+    previous_t: f64,
+    /// Residual energy of each bond since the last row, and its sums.
+    pending: Vec<f64>,
+    residual_sum: Vec<f64>,
+    transmitted: Vec<f64>,
+    failure: Option<Error>,
+}
+
+/// The file of recorded variables.
+pub const RESULTS: &str = "results.csv";
+/// The file of powers, residuals, step sizes and error norms.
+pub const ENERGY: &str = "energy.csv";
+
+impl Recorder {
+    /// Creates both files in `folder`.
+    pub fn create(folder: &Path, prepared: &Prepared, interval: Option<f64>) -> Result<Self, Error> {
+        let names = prepared.columns.iter().map(|(name, _)| name.to_string());
+        let results = Writer::create(&folder.join(RESULTS), std::iter::once("time".to_owned()).chain(names))?;
+        let mut header = vec!["time".to_owned(), "step_size".to_owned()];
+        header.extend(error_columns(&prepared.estimators));
+        for (bond, ports) in prepared.names.bonds.iter().zip(&prepared.ports) {
+            header.extend(ports.iter().map(|p| format!("{bond}.P.{p}")));
+            header.extend(["dP", "dE", "dE_sum", "E"].map(|c| format!("{bond}.{c}")));
+        }
+        let energy = Writer::create(&folder.join(ENERGY), header)?;
+        let (n, bonds) = (prepared.columns.len(), prepared.names.bonds.len());
+        Ok(Recorder {
+            columns: prepared.columns.iter().map(|(_, c)| *c).collect(),
+            results,
+            energy,
+            interval,
+            start: prepared.start,
+            next: 0,
+            previous: vec![0.0; n],
+            current: vec![0.0; n],
+            previous_t: prepared.start,
+            pending: vec![0.0; bonds],
+            residual_sum: vec![0.0; bonds],
+            transmitted: vec![0.0; bonds],
+            failure: None,
+        })
+    }
+
+    /// Puts everything on disk; the first failure of any row is reported here.
+    pub fn close(mut self) -> Result<(), Error> {
+        match self.failure.take() {
+            Some(error) => Err(error),
+            None => self.results.flush().and_then(|()| self.energy.flush()),
+        }
+    }
+
+    fn gather(&mut self, inputs: &[f64], outputs: &[f64], probes: &[f64]) {
+        for (value, column) in self.current.iter_mut().zip(&self.columns) {
+            *value = match *column {
+                Column::Input(i) => inputs[i],
+                Column::Output(i) => outputs[i],
+                Column::Probe(i) => probes[i],
+            };
+        }
+    }
+
+    fn write_results(&mut self, t: f64) -> Result<bool, Error> {
+        let Some(interval) = self.interval else {
+            self.results.field(t, true);
+            self.current.iter().for_each(|&v| self.results.field(v, false));
+            self.results.end_row()?;
+            return Ok(true);
+        };
+        let mut wrote = false;
+        loop {
+            let due = self.start + self.next as f64 * interval;
+            // A grid point that differs from t by round-off is t.
+            let near = (due - t).abs() <= 1e-9 * interval;
+            if due > t && !near {
+                break;
+            }
+            let weight = if near || t == self.previous_t {
+                1.0
+            } else {
+                (due - self.previous_t) / (t - self.previous_t)
+            };
+            self.results.field(if near { t } else { due }, true);
+            for (&a, &b) in self.previous.iter().zip(&self.current) {
+                self.results.field(if weight == 1.0 { b } else { a + weight * (b - a) }, false);
+            }
+            self.results.end_row()?;
+            self.next += 1;
+            wrote = true;
+        }
+        Ok(wrote)
+    }
+
+    fn write_energy(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Result<(), Error> {
+        self.energy.field(step.span.end, true);
+        self.energy.field(step.span.h, false);
+        report.estimates.iter().for_each(|e| self.energy.field(e.norm, false));
+        for (k, (flow, ports)) in step.flows.iter().zip(&step.bonds.bonds).enumerate() {
+            step.ports[ports.clone()].iter().for_each(|p| self.energy.field(p.power, false));
+            let values = [flow.residual_power, self.pending[k], self.residual_sum[k], self.transmitted[k]];
+            values.iter().for_each(|&v| self.energy.field(v, false));
+            self.pending[k] = 0.0;
+        }
+        self.energy.end_row()
+    }
+
+    fn note(&mut self, result: Result<(), Error>) -> Flow {
+        match result {
+            Ok(()) => Flow::Continue,
+            Err(error) => {
+                self.failure = Some(error);
+                Flow::Stop
+            }
+        }
+    }
+}
+
+/// `error.<estimator>`, numbered where one is used twice.
+fn error_columns(estimators: &[&str]) -> Vec<String> {
+    let mut columns: Vec<String> = Vec::new();
+    for (i, name) in estimators.iter().enumerate() {
+        let before = estimators[..i].iter().filter(|n| *n == name).count();
+        columns.push(if before == 0 {
+            format!("error.{name}")
+        } else {
+            format!("error.{name}{}", before + 1)
+        });
+    }
+    columns
+}
+
+impl Observer for Recorder {
+    fn started(&mut self, start: &StartView<'_>) -> Flow {
+        self.gather(start.inputs, start.outputs, start.probes);
+        let result = self.write_results(start.t).map(|_| ());
+        self.previous.copy_from_slice(&self.current);
+        self.note(result)
+    }
+
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        for (k, flow) in step.flows.iter().enumerate() {
+            self.pending[k] += flow.residual_energy;
+            self.residual_sum[k] += flow.residual_energy;
+            self.transmitted[k] += flow.transmitted_power * step.span.h;
+        }
+        self.gather(step.fresh, step.y_fresh, report.probes);
+        let result = self.write_results(step.span.end);
+        std::mem::swap(&mut self.previous, &mut self.current);
+        self.previous_t = step.span.end;
+        let result = match result {
+            Ok(true) => self.write_energy(step, report),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.note(result)
+    }
+}

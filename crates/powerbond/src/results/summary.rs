@@ -1,0 +1,246 @@
+//! `summary.json`: what a run came to.
+
+use crate::prepare::Prepared;
+use crate::system::{Refresh, System};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The file of the summary.
+pub const SUMMARY: &str = "summary.json";
+
+/// What a run came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Version of this schema.
+    pub schema: u32,
+    /// Name of the system.
+    pub system: String,
+    /// `finished`, `stopped` or `failed`.
+    pub outcome: &'static str,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// Start, wanted end and reached end, in s.
+    pub time: Time,
+    /// Counts.
+    pub steps: Steps,
+    /// In s.
+    pub step_size: StepSize,
+    /// Energy per bond.
+    pub bonds: Vec<BondSummary>,
+    /// Cost per subsystem.
+    pub subsystems: Vec<SubsystemSummary>,
+    /// Time of the run less that of the subsystems, in s.
+    pub engine_seconds: f64,
+    /// Time of the run, in s.
+    pub seconds: f64,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// The configuration that was used, defaults included.
+    pub config: Value,
+    /// Versions of what made the run.
+    pub versions: Value,
+}
+
+/// Times, in s.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Time {
+    pub start: f64,
+    pub stop: f64,
+    pub reached: f64,
+}
+
+/// Counts of steps.
+#[derive(Clone, Debug, Serialize)]
+pub struct Steps {
+    /// Kept.
+    pub accepted: u64,
+    /// Taken back.
+    pub rejected: u64,
+    /// Kept with an error norm above 1.
+    pub over_tolerance: u64,
+    /// Over tolerance at the smallest step size.
+    pub at_floor: u64,
+    /// Discontinuities that were stepped to or reported.
+    pub events: u64,
+}
+
+/// Step sizes, in s.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct StepSize {
+    pub min: f64,
+    pub median: f64,
+    pub mean: f64,
+    pub max: f64,
+}
+
+/// Energy through a bond. A positive residual was created by the coupling.
+#[derive(Clone, Debug, Serialize)]
+pub struct BondSummary {
+    /// Its name.
+    pub name: String,
+    /// Its sides.
+    pub ports: Vec<PortSummary>,
+    /// Σ P_12·h, from the first port to the others, in J.
+    pub transmitted: f64,
+    /// Σ ½Σ|P|·h, in J.
+    pub exchanged: f64,
+    /// Σ δE over all sub-steps, in J.
+    pub residual: f64,
+    /// Σ |δE|, in J.
+    pub residual_abs: f64,
+    /// `residual / exchanged`.
+    pub residual_share: f64,
+    /// Σ δP·h at the end points: the papers' ΔE, in J.
+    pub endpoint_residual: f64,
+    /// Mean transmitted power, in W.
+    pub mean_power: f64,
+    /// Half the mean |δP|: error bar of the power (sadjina2017 eq. 13), in W.
+    pub power_error_bar: f64,
+    /// The largest |δP|, in W.
+    pub worst_power: f64,
+    /// When it was, in s.
+    pub worst_time: f64,
+}
+
+/// A side of a bond.
+#[derive(Clone, Debug, Serialize)]
+pub struct PortSummary {
+    /// Its subsystem.
+    pub name: String,
+    /// Energy that left the subsystem through it, in J.
+    pub energy: f64,
+}
+
+/// Cost of a subsystem.
+#[derive(Clone, Debug, Serialize)]
+pub struct SubsystemSummary {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: String,
+    /// Steps it made.
+    pub steps: u64,
+    /// Time it took, in s.
+    pub seconds: f64,
+}
+
+impl Summary {
+    /// Collects the numbers after a run.
+    pub fn new(
+        system: &System,
+        prepared: &Prepared,
+        outcome: &'static str,
+        error: Option<String>,
+        seconds: f64,
+    ) -> Self {
+        let master = &prepared.master;
+        let statistics = master.statistics();
+        let reached = master.time();
+        let elapsed = reached - prepared.start;
+        let per_second = |x: f64| if elapsed > 0.0 { x / elapsed } else { 0.0 };
+        let meter = master.meter();
+        let bond = |(k, name): (usize, &String)| {
+            let sum = &meter.sums[k];
+            let first = master.network().bonds.bonds[k].start;
+            let port = |(i, name): (usize, &String)| PortSummary {
+                name: name.clone(),
+                energy: meter.port_energy[first + i],
+            };
+            BondSummary {
+                name: name.clone(),
+                ports: prepared.ports[k].iter().enumerate().map(port).collect(),
+                transmitted: sum.transmitted,
+                exchanged: sum.exchanged,
+                residual: sum.residual,
+                residual_abs: sum.residual_abs,
+                residual_share: if sum.exchanged > 0.0 { sum.residual / sum.exchanged } else { 0.0 },
+                endpoint_residual: sum.endpoint_residual,
+                mean_power: per_second(sum.transmitted),
+                power_error_bar: 0.5 * per_second(sum.endpoint_residual_abs),
+                worst_power: sum.worst_power,
+                worst_time: sum.worst_time,
+            }
+        };
+        let subsystem = |(s, name): (usize, &String)| {
+            let timing = prepared.timings[s].get();
+            let kind = master.network().members[s].simulator.info().kind.clone();
+            SubsystemSummary { name: name.clone(), kind, steps: timing.calls, seconds: timing.seconds() }
+        };
+        let subsystems: Vec<SubsystemSummary> =
+            prepared.names.subsystems.iter().enumerate().map(subsystem).collect();
+        let mut warnings = prepared.warnings.clone();
+        if let Some(t) = statistics.first_at_floor {
+            warnings.push(format!(
+                "{} step(s) were over tolerance at the smallest step size, the first at t = {t} s: lower `min_step` or raise the tolerance",
+                statistics.at_floor
+            ));
+        }
+        if prepared.adaptive && statistics.over_tolerance > 0 {
+            warnings.push(format!(
+                "{} of {} steps were kept over tolerance; the worst error norm is {:.3} at t = {} s",
+                statistics.over_tolerance,
+                statistics.accepted,
+                statistics.worst_norm.0,
+                statistics.worst_norm.1
+            ));
+        }
+        Summary {
+            schema: 1,
+            system: system.name.clone(),
+            outcome,
+            error,
+            time: Time { start: prepared.start, stop: prepared.stop, reached },
+            steps: Steps {
+                accepted: statistics.accepted,
+                rejected: statistics.rejected,
+                over_tolerance: statistics.over_tolerance,
+                at_floor: statistics.at_floor,
+                events: statistics.events,
+            },
+            step_size: StepSize {
+                min: statistics.min_step,
+                median: statistics.median_step(),
+                mean: elapsed / statistics.accepted as f64,
+                max: statistics.max_step,
+            },
+            bonds: prepared.names.bonds.iter().enumerate().map(bond).collect(),
+            engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
+            subsystems,
+            seconds,
+            warnings,
+            config: config(system, prepared),
+            versions: json!({ "powerbond": env!("CARGO_PKG_VERSION") }),
+        }
+    }
+}
+
+/// The effective configuration: what was given, and what holds where nothing was.
+pub fn config(system: &System, prepared: &Prepared) -> Value {
+    let m = &system.method;
+    let s = &system.simulation;
+    json!({
+        "simulation": {
+            "start": prepared.start,
+            "stop": prepared.stop,
+            "step": prepared.step,
+            "output_interval": s.output_interval.as_ref().map(|x| x.value),
+        },
+        "method": {
+            "schedule": m.schedule.to_json(),
+            "hold": m.hold,
+            "holds": m.holds.iter().map(|(name, order)| (name.value.to_string(), json!(order))).collect::<serde_json::Map<_, _>>(),
+            "correction": m.correction.to_json(),
+            "estimator": m.estimator.to_json(),
+            "monitors": m.monitors.iter().map(|p| p.to_json()).collect::<Vec<_>>(),
+            "controller": m.controller.to_json(),
+            "refresh": match &m.refresh {
+                Refresh::Off => json!(false),
+                Refresh::All(_) => json!(true),
+                Refresh::Some(list) => list.iter().map(|n| n.value.clone()).collect::<Vec<_>>().into(),
+            },
+            "rates": prepared.names.subsystems.iter().cloned().zip(prepared.rates.iter().map(|&r| json!(r))).collect::<serde_json::Map<_, _>>(),
+        },
+    })
+}

@@ -1,0 +1,138 @@
+//! A run with results on disk.
+
+use crate::Error;
+use crate::prepare::Prepared;
+use crate::results::{Recorder, SUMMARY, Summary};
+use crate::source::At;
+use crate::system::System;
+use powerbond_core::master::Outcome;
+use powerbond_core::observer::{Flow, Nobody, Observer, StartView, StepReport};
+use powerbond_core::view::StepView;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What the command line or a program may change; it goes over what the file says.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Start of the run, in s.
+    pub begin_time: Option<f64>,
+    /// End of the run, in s.
+    pub end_time: Option<f64>,
+    /// Length of the run, in s.
+    pub duration: Option<f64>,
+    /// Constant or first step, in s.
+    pub step_size: Option<f64>,
+    /// Output interval, in s.
+    pub output_interval: Option<f64>,
+    /// Where results go; `None`: `results/<name>` below the current folder.
+    pub output_dir: Option<PathBuf>,
+    /// `subsystem.parameter=value`.
+    pub set: Vec<String>,
+    /// Go on with NaN and infinite outputs.
+    pub allow_nonfinite: bool,
+}
+
+impl RunOptions {
+    /// The system with these options applied.
+    pub fn apply(&self, system: &System) -> Result<System, Error> {
+        let mut system = system.clone();
+        for assignment in &self.set {
+            system.set(assignment)?;
+        }
+        let given = |value: f64, option: &str| At::option(value, format!("{option} {value}"));
+        if let Some(t) = self.begin_time {
+            system.simulation.start = given(t, "--begin-time");
+        }
+        if let Some(t) = self.end_time {
+            system.simulation.stop = Some(given(t, "--end-time"));
+        }
+        if let Some(d) = self.duration {
+            let stop = system.simulation.start.value + d;
+            system.simulation.stop = Some(At::option(stop, format!("--duration {d}")));
+        }
+        if let Some(h) = self.step_size {
+            system.simulation.step = Some(given(h, "--step-size"));
+        }
+        if let Some(dt) = self.output_interval {
+            system.simulation.output_interval = Some(given(dt, "--output-interval"));
+        }
+        Ok(system)
+    }
+
+    /// Where results go.
+    pub fn folder(&self, system: &System) -> PathBuf {
+        self.output_dir.clone().unwrap_or_else(|| Path::new("results").join(slug(&system.name)))
+    }
+}
+
+/// A name that is safe as a folder.
+fn slug(name: &str) -> String {
+    let plain: String =
+        name.chars().map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }).collect();
+    let trimmed = plain.trim_matches('-');
+    if trimmed.is_empty() { "system".to_owned() } else { trimmed.to_owned() }
+}
+
+/// Runs a system and writes its results.
+pub fn run(system: &System, options: &RunOptions) -> Result<Summary, Error> {
+    let system = options.apply(system)?;
+    let prepared = system.prepare_with(options.allow_nonfinite)?;
+    run_prepared(&system, prepared, &options.folder(&system), &mut Nobody)
+}
+
+/// Runs a prepared system and writes its results to `folder`; `watcher` sees every step.
+///
+/// Rows are on disk before the summary is made, and the summary is written for failed runs, too.
+pub fn run_prepared(
+    system: &System,
+    mut prepared: Prepared,
+    folder: &Path,
+    watcher: &mut dyn Observer,
+) -> Result<Summary, Error> {
+    std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, &e))?;
+    let interval = system.simulation.output_interval.as_ref().map(|d| d.value);
+    let mut recorder = Recorder::create(folder, &prepared, interval)?;
+    let begun = Instant::now();
+    let outcome = prepared.run(&mut Both(&mut recorder, watcher));
+    let seconds = begun.elapsed().as_secs_f64();
+    recorder.close()?;
+    let word = match outcome {
+        Ok(Outcome::Finished) => "finished",
+        Ok(Outcome::Stopped) => "stopped",
+        Err(_) => "failed",
+    };
+    let error = outcome.as_ref().err().map(Error::to_string);
+    let mut summary = Summary::new(system, &prepared, word, error, seconds);
+    for (member, error) in prepared.master.finish() {
+        summary
+            .warnings
+            .push(format!("{}: ending the simulation failed: {error}", prepared.names.subsystems[member]));
+    }
+    write_summary(folder, &summary)?;
+    outcome.map(|_| summary)
+}
+
+fn write_summary(folder: &Path, summary: &Summary) -> Result<(), Error> {
+    let path = folder.join(SUMMARY);
+    let text = serde_json::to_string_pretty(summary).map_err(|e| Error::output(&path, &e.into()))?;
+    std::fs::write(&path, text + "\n").map_err(|e| Error::output(&path, &e))
+}
+
+/// Two observers at once; either may stop the run.
+struct Both<'a>(&'a mut dyn Observer, &'a mut dyn Observer);
+
+impl Both<'_> {
+    fn join(a: Flow, b: Flow) -> Flow {
+        if a == Flow::Stop || b == Flow::Stop { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+impl Observer for Both<'_> {
+    fn started(&mut self, start: &StartView<'_>) -> Flow {
+        Both::join(self.0.started(start), self.1.started(start))
+    }
+
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        Both::join(self.0.accepted(step, report), self.1.accepted(step, report))
+    }
+}

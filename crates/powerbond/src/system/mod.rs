@@ -1,0 +1,224 @@
+//! A coupled system as its author describes it: what every file format is read into.
+
+pub mod reader;
+mod signals;
+mod toml;
+
+use crate::Error;
+use crate::catalogue::{Kind, PolicySpec};
+use crate::source::{At, Source};
+use powerbond_core::bond::Quadrature;
+use powerbond_core::clock::EndRule;
+use powerbond_core::models::ParameterValue;
+use powerbond_core::network::VariableName;
+use powerbond_core::suggest::closest;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use signals::SignalSpec;
+
+/// A coupled system, an experiment and a method.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// The text it was read from.
+    pub source: Arc<Source>,
+    /// Its name.
+    pub name: String,
+    /// The experiment.
+    pub simulation: Simulation,
+    /// Who takes part.
+    pub subsystems: Vec<SubsystemSpec>,
+    /// What is exchanged.
+    pub connections: Vec<Connection>,
+    /// Inputs that follow known signals.
+    pub inputs: Vec<(At<VariableName>, SignalSpec)>,
+    /// Where power flows.
+    pub bonds: Vec<Bond>,
+    /// How it is run.
+    pub method: Method,
+    /// What is kept.
+    pub record: Record,
+}
+
+/// `[simulation]`.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    /// In s.
+    pub start: At<f64>,
+    /// In s.
+    pub stop: Option<At<f64>>,
+    /// Constant step, or the first one, in s.
+    pub step: Option<At<f64>>,
+    /// In s; `None`: every step.
+    pub output_interval: Option<At<f64>>,
+    /// Output times are hit by shortening steps, instead of interpolated.
+    pub land_on_output: bool,
+    /// What happens at the end.
+    pub end: EndRule,
+}
+
+/// `[subsystems.name]`.
+#[derive(Clone, Debug)]
+pub struct SubsystemSpec {
+    /// Its name.
+    pub name: At<String>,
+    /// The built-in model.
+    pub model: At<String>,
+    /// What was set.
+    pub parameters: Vec<(At<String>, ParameterValue)>,
+    /// Sub-steps per macro step.
+    pub rate: Option<At<u32>>,
+    /// Its own step in s, an integer fraction of the macro step.
+    pub step: Option<At<f64>>,
+}
+
+/// `[[connections]]`.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Outputs and gains.
+    pub from: Vec<(At<VariableName>, f64)>,
+    /// The input.
+    pub to: At<VariableName>,
+    /// Is added.
+    pub offset: f64,
+    /// Convert units where both ends know theirs.
+    pub convert_units: bool,
+}
+
+/// `[bonds.name]`.
+#[derive(Clone, Debug)]
+pub struct Bond {
+    /// Its name.
+    pub name: At<String>,
+    /// Its sides.
+    pub ports: Vec<BondPort>,
+    /// Its own E0, in J.
+    pub energy_scale: Option<f64>,
+    /// Its own r.
+    pub tolerance: Option<f64>,
+}
+
+/// A side of a bond.
+#[derive(Clone, Debug)]
+pub struct BondPort {
+    /// Inputs.
+    pub inputs: Vec<At<VariableName>>,
+    /// Outputs.
+    pub outputs: Vec<At<VariableName>>,
+    /// +1: input times output leaves the subsystem.
+    pub sign: At<f64>,
+    /// Multiplies the product.
+    pub ratio: f64,
+}
+
+/// Who re-reads feed-through outputs with fresh inputs after each step.
+#[derive(Clone, Debug)]
+pub enum Refresh {
+    /// Nobody.
+    Off,
+    /// Everybody who has feed-through.
+    All(At<()>),
+    /// These.
+    Some(Vec<At<String>>),
+}
+
+/// `[method]`.
+#[derive(Clone, Debug)]
+pub struct Method {
+    /// Who steps when.
+    pub schedule: PolicySpec,
+    /// Hold order of all inputs.
+    pub hold: u8,
+    /// Hold orders of single inputs.
+    pub holds: Vec<(At<VariableName>, u8)>,
+    /// How held inputs are corrected.
+    pub correction: PolicySpec,
+    /// What drives the step size.
+    pub estimator: PolicySpec,
+    /// Estimators that only watch.
+    pub monitors: Vec<PolicySpec>,
+    /// The next step size.
+    pub controller: PolicySpec,
+    /// Re-reading of feed-through outputs.
+    pub refresh: Refresh,
+    /// How metered energies are summed.
+    pub quadrature: Quadrature,
+}
+
+impl Default for Method {
+    fn default() -> Self {
+        Method {
+            schedule: PolicySpec::named(Kind::Schedule, "jacobi"),
+            hold: 0,
+            holds: Vec::new(),
+            correction: PolicySpec::named(Kind::Correction, "none"),
+            estimator: PolicySpec::named(Kind::Estimator, "none"),
+            monitors: Vec::new(),
+            controller: PolicySpec::named(Kind::Controller, "fixed"),
+            refresh: Refresh::Off,
+            quadrature: Quadrature::Rectangle,
+        }
+    }
+}
+
+/// `[record]`.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Patterns of `subsystem.variable`.
+    pub variables: Vec<At<String>>,
+    /// Patterns of what is left out.
+    pub exclude: Vec<At<String>>,
+}
+
+/// The file in a folder that describes a system.
+const SYSTEM_FILE: &str = "system.toml";
+
+impl System {
+    /// Reads a system file, or `system.toml` in a folder.
+    pub fn load(path: impl AsRef<Path>) -> Result<System, Error> {
+        let path = path.as_ref();
+        let file: PathBuf = if path.is_dir() { path.join(SYSTEM_FILE) } else { path.to_owned() };
+        if path.is_dir() && !file.is_file() {
+            return Err(Error::input(None, format!("the folder {} has no `{SYSTEM_FILE}`", path.display())));
+        }
+        toml::read(crate::source::read(&file)?)
+    }
+
+    /// Reads a system from text; `name` stands for the file in messages.
+    pub fn parse(name: &str, text: &str) -> Result<System, Error> {
+        toml::read(Arc::new(Source { path: PathBuf::from(name), text: text.to_owned() }))
+    }
+
+    /// The folder of the file; paths in it are relative to this.
+    pub fn folder(&self) -> &Path {
+        self.source.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Applies `subsystem.parameter=value` from the command line.
+    pub fn set(&mut self, assignment: &str) -> Result<(), Error> {
+        let typed = format!("--set {assignment}");
+        let fail =
+            |message: String| Err(Error::input(Some(crate::source::Place::Option(typed.clone())), message));
+        let Some((name, value)) = assignment.split_once('=') else {
+            return fail("write it as `subsystem.parameter=value`".to_owned());
+        };
+        let Some(VariableName { subsystem, variable }) = VariableName::parse(name.trim()) else {
+            return fail(format!("`{name}` has no subsystem; write it as `subsystem.parameter=value`"));
+        };
+        let names: Vec<String> = self.subsystems.iter().map(|s| s.name.value.clone()).collect();
+        let Some(spec) = self.subsystems.iter_mut().find(|s| s.name.value == subsystem) else {
+            let hint = match closest(&subsystem, names.iter().map(String::as_str)) {
+                Some(near) => format!(" Did you mean `{near}`?"),
+                None => format!(" There are: {}.", names.join(", ")),
+            };
+            return fail(format!("there is no subsystem `{subsystem}`.{hint}"));
+        };
+        let value = value.trim();
+        let value = match value.parse() {
+            Ok(x) => ParameterValue::Number(x),
+            Err(_) => ParameterValue::Text(value.trim_matches('"').to_owned()),
+        };
+        spec.parameters.push((At::option(variable, typed), value));
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! External inputs as a file writes them: a number, a named signal or a column of a table.
+
+use super::reader::Node;
+use crate::Error;
+use crate::source::At;
+use powerbond_core::signal::Signal;
+use std::path::{Path, PathBuf};
+
+/// What an input follows.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // As in `powerbond_core::signal::Signal`.
+pub enum SignalSpec {
+    Constant(f64),
+    Step { time: f64, from: f64, to: f64 },
+    Ramp { start: f64, end: f64, from: f64, to: f64 },
+    Sine { amplitude: f64, frequency: f64, phase: f64, offset: f64 },
+    Table { file: At<PathBuf>, column: Option<At<String>>, linear: bool },
+}
+
+impl SignalSpec {
+    /// Reads `0.1`, `{ step = { … } }`, `{ ramp = … }`, `{ sine = … }` or `{ table = "file.csv", column = "z" }`.
+    pub fn read(node: Node<'_>) -> Result<Self, Error> {
+        if !node.is_table() {
+            return Ok(SignalSpec::Constant(node.number()?.value));
+        }
+        let table = node.table("an input", &["step", "ramp", "sine", "table", "column", "interpolation"])?;
+        if let Some(file) = table.get("table") {
+            let linear = match table.get("interpolation") {
+                None => true,
+                Some(word) => match word.text()?.value.as_str() {
+                    "linear" => true,
+                    "hold" => false,
+                    _ => return word.expected("\"linear\" or \"hold\""),
+                },
+            };
+            let path = file.text()?;
+            let column = table.get("column").map(|c| c.text()).transpose()?;
+            return Ok(SignalSpec::Table { file: path.with(PathBuf::from(&path.value)), column, linear });
+        }
+        if let Some(step) = table.get("step") {
+            let t = step.table("`step`", &["time", "from", "to"])?;
+            let number = |key, default| t.get(key).map_or(Ok(default), |n: Node<'_>| Ok(n.number()?.value));
+            return Ok(SignalSpec::Step {
+                time: t.require("time", "`step`")?.number()?.value,
+                from: number("from", 0.0)?,
+                to: t.require("to", "`step`")?.number()?.value,
+            });
+        }
+        if let Some(ramp) = table.get("ramp") {
+            let t = ramp.table("`ramp`", &["start", "end", "from", "to"])?;
+            let number = |key| t.require(key, "`ramp`")?.number();
+            let (start, end) = (number("start")?, number("end")?);
+            if end.value <= start.value {
+                return ramp.fail("the ramp ends before it starts");
+            }
+            let from = t.get("from").map_or(Ok(0.0), |n| Ok(n.number()?.value))?;
+            return Ok(SignalSpec::Ramp {
+                start: start.value,
+                end: end.value,
+                from,
+                to: number("to")?.value,
+            });
+        }
+        if let Some(sine) = table.get("sine") {
+            let t = sine.table("`sine`", &["amplitude", "frequency", "phase", "offset"])?;
+            let number = |key, default| t.get(key).map_or(Ok(default), |n: Node<'_>| Ok(n.number()?.value));
+            return Ok(SignalSpec::Sine {
+                amplitude: number("amplitude", 1.0)?,
+                frequency: t.require("frequency", "`sine`")?.number()?.value,
+                phase: number("phase", 0.0)?,
+                offset: number("offset", 0.0)?,
+            });
+        }
+        node.fail("an input is a number, `{ step = … }`, `{ ramp = … }`, `{ sine = … }` or `{ table = \"file.csv\" }`")
+    }
+
+    /// The signal; tables are read relative to `folder`. `input` names the column if none is given.
+    pub fn signal(&self, folder: &Path, input: &str) -> Result<Signal, Error> {
+        Ok(match self {
+            SignalSpec::Constant(value) => Signal::Constant(*value),
+            &SignalSpec::Step { time, from, to } => Signal::Step { time, from, to },
+            &SignalSpec::Ramp { start, end, from, to } => Signal::Ramp { start, end, from, to },
+            &SignalSpec::Sine { amplitude, frequency, phase, offset } => {
+                Signal::Sine { amplitude, frequency, phase, offset }
+            }
+            SignalSpec::Table { file, column, linear } => {
+                let (times, values) = read_table(folder, file, column.as_ref(), input)?;
+                Signal::Table { times, values, linear: *linear }
+            }
+        })
+    }
+}
+
+/// The time column and one other of a CSV file.
+fn read_table(
+    folder: &Path,
+    file: &At<PathBuf>,
+    column: Option<&At<String>>,
+    input: &str,
+) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    let path = folder.join(&file.value);
+    let table = crate::results::csv::read(&path).map_err(|error| match error {
+        Error::Input { place: None, message } => Error::Input { place: file.place(), message },
+        other => other,
+    })?;
+    let wanted = column.map_or(input, |c| c.value.as_str());
+    let values = match (table.column(wanted), column) {
+        (Some(values), _) => values,
+        // A table of two columns needs no name.
+        (None, None) if table.header.len() == 2 => table.columns[1].clone(),
+        (None, _) => {
+            let place = column.map_or(file.place(), At::place);
+            let known = table.header[1..].join(", ");
+            return Err(Error::input(
+                place,
+                format!("{} has no column `{wanted}`. It has: {known}", path.display()),
+            ));
+        }
+    };
+    let times = table.columns[0].clone();
+    if times.is_empty() {
+        return Err(Error::input(file.place(), format!("{} has no rows", path.display())));
+    }
+    if let Some(row) = (1..times.len()).find(|&i| times[i] < times[i - 1]) {
+        let message = format!(
+            "{}:{}: times must not go back: {} after {}",
+            path.display(),
+            row + 2,
+            times[row],
+            times[row - 1]
+        );
+        return Err(Error::input(file.place(), message));
+    }
+    if let Some(row) = (0..times.len()).find(|&i| !times[i].is_finite() || !values[i].is_finite()) {
+        let message = format!("{}:{}: a finite number is needed in every row", path.display(), row + 2);
+        return Err(Error::input(file.place(), message));
+    }
+    Ok((times, values))
+}

@@ -1,0 +1,286 @@
+//! `system.toml` → [`System`]. Every key is checked; every message has a line.
+
+use super::reader::{Node, Table, top};
+use super::{
+    Bond, BondPort, Connection, Method, Record, Refresh, SignalSpec, Simulation, SubsystemSpec, System,
+};
+use crate::Error;
+use crate::catalogue::{Kind, PolicySpec};
+use crate::source::{At, Source};
+use ::toml::de::DeTable;
+use powerbond_core::bond::Quadrature;
+use powerbond_core::clock::EndRule;
+use powerbond_core::models::ParameterValue;
+use powerbond_core::network::VariableName;
+use std::sync::Arc;
+
+const TOP: &[&str] =
+    &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record"];
+const SIMULATION: &[&str] = &["start", "stop", "step", "output_interval", "output", "end"];
+const SUBSYSTEM: &[&str] = &["model", "parameters", "rate", "step"];
+const METHOD: &[&str] =
+    &["schedule", "hold", "holds", "correction", "estimator", "monitors", "controller", "refresh", "meter"];
+
+/// Reads a system from its text.
+pub fn read(source: Arc<Source>) -> Result<System, Error> {
+    let parsed = DeTable::parse(&source.text).map_err(|error| {
+        let place = error.span().map(|span| source.place(span.start));
+        Error::input(place.or(Some(source.place(0))), format!("not valid TOML: {}", error.message()))
+    })?;
+    let file = top(&source, &parsed, TOP)?;
+
+    let name = match file.get("system") {
+        Some(node) => {
+            node.table("`[system]`", &["name", "description"])?.get("name").map(|n| n.text()).transpose()?
+        }
+        None => None,
+    };
+    let stem = source.path.parent().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned());
+    let name = name.map(|n| n.value).or(stem).unwrap_or_else(|| "system".to_owned());
+
+    let mut subsystems = Vec::new();
+    for (name, node) in file.require("subsystems", "the file")?.open_table()?.entries() {
+        subsystems.push(subsystem(name, node)?);
+    }
+    if subsystems.is_empty() {
+        return file.require("subsystems", "the file")?.fail("a system needs at least one subsystem");
+    }
+    let mut connections = Vec::new();
+    if let Some(node) = file.get("connections") {
+        for item in node.list()? {
+            connections.push(connection(item)?);
+        }
+    }
+    let mut inputs = Vec::new();
+    if let Some(node) = file.get("inputs") {
+        for (name, value) in node.open_table()?.entries() {
+            inputs.push((parse_name(&name)?, SignalSpec::read(value)?));
+        }
+    }
+    let mut bonds = Vec::new();
+    if let Some(node) = file.get("bonds") {
+        for (name, value) in node.open_table()?.entries() {
+            bonds.push(bond(name, value)?);
+        }
+    }
+    let simulation = simulation(file.get("simulation"))?;
+    let method = file.get("method").map_or_else(|| Ok(Method::default()), method)?;
+    let record = record(file.get("record"))?;
+    Ok(System {
+        name,
+        simulation,
+        subsystems,
+        connections,
+        inputs,
+        bonds,
+        method,
+        record,
+        source: source.clone(),
+    })
+}
+
+fn parse_name(text: &At<String>) -> Result<At<VariableName>, Error> {
+    VariableName::parse(&text.value).map(|name| text.with(name)).ok_or_else(|| {
+        Error::input(
+            text.place(),
+            format!("`{}` is not a variable; write it as \"subsystem.variable\"", text.value),
+        )
+    })
+}
+
+/// One of a few words.
+fn choice<T: Copy>(node: Node<'_>, words: &[(&str, T)]) -> Result<T, Error> {
+    let listed: Vec<String> = words.iter().map(|(w, _)| format!("\"{w}\"")).collect();
+    let wanted = format!("one of {}", listed.join(", "));
+    if !node.is_text() {
+        return node.expected(&wanted);
+    }
+    let text = node.text()?.value;
+    words.iter().find(|(w, _)| *w == text).map_or_else(|| node.expected(&wanted), |(_, value)| Ok(*value))
+}
+
+fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
+    let table = node.map(|n| n.table("`[simulation]`", SIMULATION)).transpose()?;
+    let get = |key| table.and_then(|t: Table<'_>| t.get(key));
+    let number = |key| get(key).map(|n| n.number()).transpose();
+    let rule = |key, words: &[(&str, bool)]| get(key).map_or(Ok(false), |n| choice(n, words));
+    Ok(Simulation {
+        start: number("start")?.unwrap_or(At::default(0.0)),
+        stop: number("stop")?,
+        step: number("step")?,
+        output_interval: number("output_interval")?,
+        land_on_output: rule("output", &[("interpolate", false), ("land", true)])?,
+        end: if rule("end", &[("exact", false), ("overshoot", true)])? {
+            EndRule::Overshoot
+        } else {
+            EndRule::Exact
+        },
+    })
+}
+
+fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
+    if name.value.contains('.') || name.value.is_empty() {
+        return Err(Error::input(
+            name.place(),
+            format!("`{}` cannot name a subsystem: names have no dot", name.value),
+        ));
+    }
+    let what = format!("subsystem `{}`", name.value);
+    let table = node.table(&what, SUBSYSTEM)?;
+    let mut parameters = Vec::new();
+    if let Some(list) = table.get("parameters") {
+        for (key, value) in list.open_table()?.entries() {
+            let value = if value.is_text() {
+                ParameterValue::Text(value.text()?.value)
+            } else if value.is_flag() {
+                ParameterValue::Text(if value.flag()?.value { "yes" } else { "no" }.to_owned())
+            } else {
+                ParameterValue::Number(value.any_number()?)
+            };
+            parameters.push((key, value));
+        }
+    }
+    let rate = table.get("rate").map(|n| n.count(1, 1_000_000)).transpose()?;
+    let step = table.get("step").map(|n| n.number()).transpose()?;
+    if let (Some(_), Some(step)) = (&rate, &step) {
+        return Err(Error::input(
+            step.place(),
+            format!("{what} has both `rate` and `step`; one of them is enough"),
+        ));
+    }
+    Ok(SubsystemSpec { model: table.require("model", &what)?.text()?, name, parameters, rate, step })
+}
+
+fn connection(node: Node<'_>) -> Result<Connection, Error> {
+    let table = node.table("a connection", &["from", "to", "gain", "offset", "convert_units"])?;
+    let sources = table.require("from", "a connection")?;
+    let names = sources.texts()?;
+    if names.is_empty() {
+        return sources.fail("`from` is empty; name at least one output");
+    }
+    let gains = match table.get("gain") {
+        None => vec![1.0; names.len()],
+        Some(gain) if gain.is_list() => {
+            let gains =
+                gain.list()?.iter().map(|g| Ok(g.number()?.value)).collect::<Result<Vec<f64>, Error>>()?;
+            if gains.len() != names.len() {
+                return gain.fail(format!("there are {} gains for {} sources", gains.len(), names.len()));
+            }
+            gains
+        }
+        Some(gain) => vec![gain.number()?.value; names.len()],
+    };
+    let from = names.iter().zip(gains).map(|(n, g)| Ok((parse_name(n)?, g))).collect::<Result<_, Error>>()?;
+    Ok(Connection {
+        from,
+        to: parse_name(&table.require("to", "a connection")?.text()?)?,
+        offset: table.get("offset").map_or(Ok(0.0), |n| Ok(n.number()?.value))?,
+        convert_units: table.get("convert_units").map_or(Ok(true), |n| Ok(n.flag()?.value))?,
+    })
+}
+
+fn bond(name: At<String>, node: Node<'_>) -> Result<Bond, Error> {
+    let what = format!("bond `{}`", name.value);
+    let table = node.table(&what, &["ports", "energy_scale", "tolerance"])?;
+    let list = table.require("ports", &what)?;
+    let mut ports = Vec::new();
+    for (i, port) in list.list()?.iter().enumerate() {
+        let what = format!("port {} of {what}", i + 1);
+        let table = port.table(&what, &["input", "output", "sign", "ratio"])?;
+        let Some(sign) = table.get("sign") else {
+            return port.fail(format!(
+                "{what} lacks `sign`. Write 1 if input times output is power that leaves the subsystem, -1 if it enters; \
+                 the connections alone cannot tell"
+            ));
+        };
+        let names = |key| {
+            let texts = table.require(key, &what)?.texts()?;
+            texts.iter().map(parse_name).collect::<Result<Vec<_>, Error>>()
+        };
+        ports.push(BondPort {
+            inputs: names("input")?,
+            outputs: names("output")?,
+            sign: sign.number()?,
+            ratio: table.get("ratio").map_or(Ok(1.0), |n| Ok(n.number()?.value))?,
+        });
+    }
+    let bounded = |key, zero_allowed: bool| {
+        table
+            .get(key)
+            .map(|n: Node<'_>| {
+                let x = n.number()?.value;
+                match x > 0.0 || (zero_allowed && x == 0.0) {
+                    true => Ok(x),
+                    false => {
+                        n.expected(if zero_allowed { "a number of 0 or more" } else { "a number above 0" })
+                    }
+                }
+            })
+            .transpose()
+    };
+    Ok(Bond {
+        energy_scale: bounded("energy_scale", true)?,
+        tolerance: bounded("tolerance", false)?,
+        name,
+        ports,
+    })
+}
+
+fn method(node: Node<'_>) -> Result<Method, Error> {
+    let table = node.table("`[method]`", METHOD)?;
+    let defaults = Method::default();
+    let policy = |kind: Kind, default: PolicySpec| {
+        table.get(kind.key()).map_or(Ok(default), |n| PolicySpec::read(kind, n))
+    };
+    let order = |n: Node<'_>| Ok::<u8, Error>(n.count(0, 2)?.value as u8);
+    let mut holds = Vec::new();
+    if let Some(list) = table.get("holds") {
+        for (name, value) in list.open_table()?.entries() {
+            holds.push((parse_name(&name)?, order(value)?));
+        }
+    }
+    let monitors = match table.get("monitors") {
+        None => Vec::new(),
+        Some(list) => list
+            .list()?
+            .iter()
+            .map(|&n| PolicySpec::read(Kind::Estimator, n))
+            .collect::<Result<_, Error>>()?,
+    };
+    let refresh = match table.get("refresh") {
+        None => Refresh::Off,
+        Some(n) if n.is_flag() => {
+            if n.flag()?.value {
+                Refresh::All(n.at(()))
+            } else {
+                Refresh::Off
+            }
+        }
+        Some(n) => Refresh::Some(n.texts()?),
+    };
+    let quadrature = table
+        .get("meter")
+        .map(|n| choice(n, &[("rectangle", Quadrature::Rectangle), ("trapezoid", Quadrature::Trapezoid)]))
+        .transpose()?;
+    Ok(Method {
+        schedule: policy(Kind::Schedule, defaults.schedule)?,
+        hold: table.get("hold").map_or(Ok(0), order)?,
+        holds,
+        correction: policy(Kind::Correction, defaults.correction)?,
+        estimator: policy(Kind::Estimator, defaults.estimator)?,
+        monitors,
+        controller: policy(Kind::Controller, defaults.controller)?,
+        refresh,
+        quadrature: quadrature.unwrap_or_default(),
+    })
+}
+
+fn record(node: Option<Node<'_>>) -> Result<Record, Error> {
+    let table = node.map(|n| n.table("`[record]`", &["variables", "exclude"])).transpose()?;
+    let texts =
+        |key, default: Vec<At<String>>| table.and_then(|t| t.get(key)).map_or(Ok(default), |n| n.texts());
+    Ok(Record {
+        variables: texts("variables", vec![At::default("*".to_owned())])?,
+        exclude: texts("exclude", Vec::new())?,
+    })
+}

@@ -49,6 +49,15 @@ pub enum RunError {
         /// How many passes were made.
         passes: usize,
     },
+    /// The power through a bond grows without bound, and the coupling makes it.
+    Runaway {
+        /// Which bond.
+        bond: usize,
+        /// The step in which it was noticed.
+        span: Span,
+        /// The power there, in W.
+        power: f64,
+    },
     /// A step was taken back too often.
     Rejections {
         /// The last attempt.

@@ -37,3 +37,4 @@ pub mod suggest;
 pub mod tape;
 pub mod units;
 pub mod view;
+pub mod watch;

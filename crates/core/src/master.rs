@@ -2,10 +2,10 @@
 
 mod double_step;
 
-use crate::bond::{Meter, Quadrature};
+use crate::bond::{BondFlow, Meter, Quadrature};
 use crate::clock::{Clock, EndRule};
 use crate::controller::{Decision, StepController};
-use crate::correction::InputCorrection;
+use crate::correction::{CorrectionReport, InputCorrection};
 use crate::error::RunError;
 use crate::estimator::{ErrorEstimator, Estimate};
 use crate::exchange::{Exchange, Swept};
@@ -15,6 +15,7 @@ use crate::observer::{Flow, Observer, StartView, StepReport};
 use crate::statistics::Statistics;
 use crate::subsystem::{Setup, Span};
 use crate::view::StepView;
+use crate::watch::BondWatch;
 use double_step::Doubling;
 
 /// How many times in a row a step may be taken back.
@@ -44,6 +45,8 @@ pub struct Settings {
     pub past: Vec<(f64, Vec<f64>)>,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
+    /// Stop when the energy through a bond grows without bound.
+    pub stop_runaway: bool,
 }
 
 impl Settings {
@@ -60,6 +63,7 @@ impl Settings {
             probe_feed_through: false,
             past: Vec::new(),
             allow_nonfinite: false,
+            stop_runaway: true,
         }
     }
 }
@@ -103,6 +107,7 @@ pub struct Master {
     probes: Vec<f64>,
     estimates: Vec<Estimate>,
     statistics: Statistics,
+    watch: BondWatch,
     /// Everything can go back, and something may want to.
     keeps: bool,
     /// Steps are made in pairs beside a big one.
@@ -173,6 +178,7 @@ impl Master {
             probes: vec![0.0; network.n_probes],
             estimates: vec![Estimate { norm: 0.0, order: 1.0 }; policies.estimators.len()],
             statistics: Statistics::default(),
+            watch: BondWatch::new(network.bonds.bonds.len()),
             keeps,
             doubling,
             structure: None,
@@ -198,6 +204,16 @@ impl Master {
     /// Powers and energies, of the last step and summed.
     pub fn meter(&self) -> &Meter {
         &self.meter
+    }
+
+    /// Where the residual power rose far above its own level.
+    pub fn watch(&self) -> &BondWatch {
+        &self.watch
+    }
+
+    /// What the correction did, bond by bond.
+    pub fn corrections(&self) -> Vec<(usize, CorrectionReport)> {
+        self.policies.correction.as_ref().map_or(Vec::new(), |c| c.reports())
     }
 
     /// Steps so far.
@@ -442,6 +458,7 @@ impl Master {
         observer: &mut dyn Observer,
     ) -> Result<Flow, RunError> {
         self.learn(span)?;
+        let runaway = watch_bonds(&mut self.watch, span, &self.meter.flows, self.settings.stop_runaway);
         let norm = self.estimates.first().map_or(0.0, |e| e.norm);
         let over_tolerance = self.count(span, norm);
         let view = view!(self, span);
@@ -461,12 +478,13 @@ impl Master {
         self.after_restart = false;
         if self.clock.advance(span) | event {
             self.statistics.events += 1;
+            self.watch.restart();
             self.restart();
             if let Some(doubling) = &mut self.doubling {
                 doubling.restart();
             }
         }
-        Ok(flow)
+        runaway.map(|()| flow)
     }
 
     /// Policies and meter learn from an attempt.
@@ -544,5 +562,13 @@ impl Master {
     pub fn finish(&mut self) -> Vec<(usize, crate::subsystem::SubsystemError)> {
         let members = self.network.members.iter_mut().enumerate();
         members.filter_map(|(s, m)| m.simulator.finish().err().map(|error| (s, error))).collect()
+    }
+}
+
+/// Watches the bonds in an accepted step; an error if the power of one runs away and that is to `stop` the run.
+fn watch_bonds(watch: &mut BondWatch, span: Span, flows: &[BondFlow], stop: bool) -> Result<(), RunError> {
+    match watch.commit(span, flows).filter(|_| stop) {
+        Some(bond) => Err(RunError::Runaway { bond, span, power: flows[bond].exchanged_power }),
+        None => Ok(()),
     }
 }

@@ -4,7 +4,9 @@
 use powerbond_core::bond::Quadrature;
 use powerbond_core::clock::EndRule;
 use powerbond_core::controller::{Decision, Fixed, Limits, Pi, Rejecting, StepController};
-use powerbond_core::correction::{FeedThroughGain, InputCorrection, Nepce, StepRatio};
+use powerbond_core::correction::{
+    EffortSide, EnergyCorrection, FeedThroughGain, Form, InputCorrection, Nepce, StepRatio,
+};
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::{
     BigStep, Blame, Energy, ErrorEstimator, Estimate, OutputTolerance, Predictor, Residual, Richardson,
@@ -204,13 +206,20 @@ impl StepController for Planned {
     }
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Correction {
+    None,
+    Nepce(FeedThroughGain),
+    Energy(Form),
+}
+
 /// One combination of policies.
 #[derive(Clone, Debug)]
 struct Method {
     kind: ScheduleKind,
     rates: [u32; 2],
     order: u8,
-    nepce: Option<FeedThroughGain>,
+    correction: Correction,
     refresh: bool,
     quadrature: Quadrature,
     integrator: &'static str,
@@ -242,12 +251,26 @@ fn estimators(method: &Method, network: &Network) -> Vec<Box<dyn ErrorEstimator>
 fn master(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Master {
     let network = car(method.integrator, "yes");
     let orders = vec![method.order; network.n_inputs];
-    let correction = method.nepce.map(|gain| {
-        let gains = vec![gain; network.feed_through.len()];
-        let alpha = vec![0.4; network.n_inputs];
-        let nepce = Nepce::new(&network, alpha, StepRatio::Growth, gains, &orders);
-        Box::new(nepce) as Box<dyn InputCorrection>
-    });
+    let correction: Option<Box<dyn InputCorrection>> = match method.correction {
+        Correction::None => None,
+        Correction::Nepce(gain) => {
+            let gains = vec![gain; network.feed_through.len()];
+            let alpha = vec![0.4; network.n_inputs];
+            Some(Box::new(Nepce::new(&network, alpha, StepRatio::Growth, gains, &orders)))
+        }
+        Correction::Energy(form) => {
+            // The wheel takes the force (input 1) and gives the velocity (output 1); the product leaves it.
+            let side = EffortSide {
+                bond: 0,
+                terms: vec![(1, 1, -1.0)],
+                mu: 0.3,
+                nu: 0.2,
+                relative_cap: 0.2,
+                absolute_cap: 100.0,
+            };
+            Some(Box::new(EnergyCorrection::new(vec![side], form)))
+        }
+    };
     let policies = Policies {
         schedule: Schedule::new(&network, &method.kind, &method.rates),
         extrapolation: Box::new(Polynomial::new(orders, vec![2; network.n_inputs])),
@@ -272,12 +295,18 @@ fn random_method(random: &mut Random) -> Method {
     ];
     let bigs =
         [vec![], vec![BigStep::Classic], vec![BigStep::Modified], vec![BigStep::Classic, BigStep::Modified]];
-    let nepce = [None, None, Some(FeedThroughGain::Ignored), Some(FeedThroughGain::Model)];
+    let corrections = [
+        Correction::None,
+        Correction::Nepce(FeedThroughGain::Ignored),
+        Correction::Nepce(FeedThroughGain::Model),
+        Correction::Energy(Form::Power),
+        Correction::Energy(Form::Difference),
+    ];
     Method {
         kind: kinds[random.below(4)].clone(),
         rates: [[1, 1], [1, 3], [4, 1], [2, 2]][random.below(4)],
         order: random.below(3) as u8,
-        nepce: nepce[random.below(4)],
+        correction: corrections[random.below(5)],
         refresh: random.flip(),
         quadrature: if random.flip() { Quadrature::Rectangle } else { Quadrature::Trapezoid },
         integrator: if random.flip() { "euler" } else { "accurate" },
@@ -294,6 +323,12 @@ fn sums(master: &Master) -> Vec<u64> {
     for s in &meter.sums {
         all.extend([s.residual, s.residual_abs, s.endpoint_residual, s.endpoint_residual_abs]);
         all.extend([s.transmitted, s.exchanged, s.worst_power, s.worst_time]);
+    }
+    for s in master.watch().spikes(0) {
+        all.extend([s.start, s.end, s.peak, s.peak_time, s.level]);
+    }
+    for (_, c) in master.corrections() {
+        all.extend([c.added, c.removed, c.uncorrected, c.steps, c.capped, c.idle]);
     }
     all.iter().map(|v| v.to_bits()).collect()
 }
@@ -360,7 +395,7 @@ fn richardson_energy_and_predictor_work_in_one_run() {
         kind: ScheduleKind::Jacobi { fast: Seen::Held },
         rates: [1, 1],
         order: 1,
-        nepce: None,
+        correction: Correction::None,
         refresh: false,
         quadrature: Quadrature::Rectangle,
         integrator: "accurate",

@@ -125,6 +125,14 @@ impl Prepared {
                     ),
                 }
             }
+            RunError::Runaway { bond, span, power } => Error::Accuracy {
+                message: format!(
+                    "the coupling is unstable: the power through bond `{}` grows without bound ({power:.3e} W at t = {} s), and the \
+                     coupling itself creates it. Take a smaller step, another split, or a method with less delay (`hold = 1`, \
+                     `refresh = true`)",
+                    names.bonds[*bond], span.end
+                ),
+            },
         }
     }
 }
@@ -209,6 +217,7 @@ impl System {
             network: &network,
             names: &names,
             holds: &holds,
+            rates: &rates,
             duration: stop - start,
             step,
             bonds: names
@@ -236,7 +245,7 @@ impl System {
             ));
         }
         let policies = Policies {
-            schedule: catalogue::schedule(&method.schedule, &context, &rates)?,
+            schedule: catalogue::schedule(&method.schedule, &context)?,
             extrapolation: catalogue::extrapolation(&context),
             correction: catalogue::correction(&method.correction, &context)?,
             estimators,

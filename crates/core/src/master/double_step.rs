@@ -1,6 +1,6 @@
 //! Pairs of steps beside a big one: both small steps are accepted or taken back together.
 
-use super::{Master, Policies, view};
+use super::{Master, Policies, view, watch_bonds};
 use crate::bond::{BondFlow, PortFlow};
 use crate::clock::Pair;
 use crate::controller::Decision;
@@ -191,7 +191,7 @@ impl Master {
             pair = next;
         };
         self.improve(pair.halves[1]);
-        let first = self.report_first(pair.halves, rejections, observer);
+        let first = self.report_first(pair.halves, rejections, observer)?;
         let second = self.accept(pair.halves[1], event, 0, observer)?;
         Ok(if first == Flow::Stop { first } else { second })
     }
@@ -277,8 +277,13 @@ impl Master {
     }
 
     /// Shows the first of two accepted steps, as if it had been alone.
-    fn report_first(&mut self, spans: [Span; 2], rejections: u32, observer: &mut dyn Observer) -> Flow {
-        let Some(mut doubling) = self.doubling.take() else { return Flow::Continue };
+    fn report_first(
+        &mut self,
+        spans: [Span; 2],
+        rejections: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Flow, RunError> {
+        let Some(mut doubling) = self.doubling.take() else { return Ok(Flow::Continue) };
         let first = &mut doubling.first;
         // A pair has one estimate; it belongs to both steps.
         for (k, estimator) in self.policies.estimators.iter().enumerate() {
@@ -288,6 +293,7 @@ impl Master {
         }
         let norm = first.estimates.first().map_or(0.0, |e| e.norm);
         let over_tolerance = self.count(spans[0], norm);
+        let runaway = watch_bonds(&mut self.watch, spans[0], &first.flows, self.settings.stop_runaway);
         let view = StepView {
             span: spans[0],
             held_end: &first.held_end,
@@ -317,10 +323,11 @@ impl Master {
         self.clock.advance(spans[0]);
         if first.event {
             self.statistics.events += 1;
+            self.watch.restart();
             doubling.ends.clear();
         }
         self.doubling = Some(doubling);
-        flow
+        runaway.map(|()| flow)
     }
 
     /// Writes down what the policies know, so that an attempt that they learn from can be taken back.

@@ -54,8 +54,9 @@ pub struct Richardson {
     ///
     /// The states of subsystems cannot be extrapolated from outside, so that the order stays and an output that only
     /// shows states would no longer belong to them; the feed-through part of an output is not a state and is given back.
-    /// On the quarter car it takes 15 to 33 % of the error at the same steps; refresh, where a subsystem allows it, needs
-    /// fewer steps as well, since it takes the feed-through error away before it is estimated.
+    /// On the quarter car it takes 15 to 33 % of the error at about the same steps. Refresh, where a subsystem allows it,
+    /// gave 36 to 49 % less error with 14 to 30 % fewer steps for k = 1 and 2 at one tolerance (1e-3); for k = 0 a seventh
+    /// of the steps, but 1.6 times the error.
     pub extrapolate: bool,
     /// k of each input, as it is set.
     hold_order: Vec<u8>,

@@ -28,6 +28,7 @@ pub mod master;
 #[cfg(feature = "models")]
 pub mod models;
 pub mod network;
+mod numerics;
 pub mod observer;
 pub mod signal;
 pub mod statistics;

@@ -7,6 +7,10 @@ pub struct Statistics {
     pub accepted: u64,
     /// Attempts that were taken back.
     pub rejected: u64,
+    /// Sweeps: how often every subsystem was asked to cross a macro step, big steps and rejected ones included.
+    pub sweeps: u64,
+    /// Steps that could not be taken back because saving failed.
+    pub unsaved: u64,
     /// Steps that were kept although their error norm exceeds 1.
     pub over_tolerance: u64,
     /// Steps over tolerance at the smallest step size.
@@ -22,7 +26,17 @@ pub struct Statistics {
     /// The largest step, in s.
     pub max_step: f64,
     /// Steps by size in bins of 0.1 %.
-    bins: Vec<u64>,
+    bins: Bins,
+}
+
+/// Counts of steps; too many to print.
+#[derive(Clone)]
+struct Bins(Vec<u64>);
+
+impl std::fmt::Debug for Bins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bins", self.0.len())
+    }
 }
 
 const SMALLEST: f64 = 1e-15;
@@ -40,6 +54,8 @@ impl Default for Statistics {
         Statistics {
             accepted: 0,
             rejected: 0,
+            sweeps: 0,
+            unsaved: 0,
             over_tolerance: 0,
             at_floor: 0,
             first_at_floor: None,
@@ -47,7 +63,7 @@ impl Default for Statistics {
             worst_norm: (0.0, 0.0),
             min_step: f64::INFINITY,
             max_step: 0.0,
-            bins,
+            bins: Bins(bins),
         }
     }
 }
@@ -59,7 +75,7 @@ impl Statistics {
         self.min_step = self.min_step.min(h);
         self.max_step = self.max_step.max(h);
         let bin = bin(h).clamp(bin(SMALLEST), bin(LARGEST)) - bin(SMALLEST);
-        self.bins[bin as usize] += 1;
+        self.bins.0[bin as usize] += 1;
     }
 
     /// The median step to 0.1 %, in s; NaN without steps.
@@ -68,7 +84,7 @@ impl Statistics {
             return f64::NAN;
         }
         let mut seen = 0;
-        for (index, count) in self.bins.iter().enumerate() {
+        for (index, count) in self.bins.0.iter().enumerate() {
             seen += count;
             if 2 * seen >= self.accepted {
                 let middle =

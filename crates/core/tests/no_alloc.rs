@@ -52,6 +52,10 @@ fn no_policy_allocates_while_stepping() {
                     ("energy", "i"),
                     ("predictor", "ecco"),
                     ("both", "ecco"),
+                    ("energy", "rejecting"),
+                    ("richardson", "rejecting"),
+                    ("all", "rejecting"),
+                    ("all", "fixed"),
                 ] {
                     for refresh in [false, true] {
                         for fast in [false, true] {
@@ -74,7 +78,7 @@ fn no_policy_allocates_while_stepping() {
             }
         }
     }
-    assert_eq!(combinations, 720);
+    assert_eq!(combinations, 1296);
 }
 
 fn check(method: &Method, fast: bool) {

@@ -7,6 +7,7 @@ use crate::source::{At, Place};
 use crate::system::{Refresh, System};
 use crate::timing::{Timed, Timing};
 use powerbond_core::error::RunError;
+use powerbond_core::estimator::Blame;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::network::{
@@ -93,25 +94,43 @@ impl Prepared {
                     when(span)
                 ),
             },
-            RunError::InitialLoop { input, change, passes } => Error::Accuracy {
-                message: format!(
-                    "the initial values do not settle: after {passes} passes `{}` still changes by {change:e} (relative). \
-                     It is part of an algebraic loop",
-                    names.inputs[*input]
+            RunError::NoWayBack { member } => Error::input(
+                None,
+                format!(
+                    "{}: the method takes steps back, and this subsystem cannot go back to a saved state. The energy and \
+                     predictor estimates need no way back",
+                    names.subsystems[*member]
                 ),
-            },
+            ),
+            RunError::InitialLoop { inputs, change, passes } => {
+                let inputs: Vec<String> = inputs.iter().map(|&i| format!("`{}`", names.inputs[i])).collect();
+                Error::Accuracy {
+                    message: format!(
+                        "the initial values of the algebraic loop through {} do not settle: after {passes} passes they \
+                         still change by {change:e} (relative)",
+                        inputs.join(", ")
+                    ),
+                }
+            }
+            RunError::Rejections { span, norm, count, blame } => {
+                let what = match blame {
+                    Some(Blame::Output(output)) => format!(", most of it from `{}`", names.outputs[*output]),
+                    Some(Blame::Bond(bond)) => format!(", most of it from bond `{}`", names.bonds[*bond]),
+                    None => String::new(),
+                };
+                Error::Accuracy {
+                    message: format!(
+                        "{} failed {count} time(s); its error norm is still {norm} (1 is allowed){what}",
+                        when(span)
+                    ),
+                }
+            }
             RunError::Runaway { bond, span, power } => Error::Accuracy {
                 message: format!(
                     "the coupling is unstable: the power through bond `{}` grows without bound ({power:.3e} W at t = {} s), and the \
                      coupling itself creates it. Take a smaller step, another split, or a method with less delay (`hold = 1`, \
                      `refresh = true`)",
                     names.bonds[*bond], span.end
-                ),
-            },
-            RunError::Rejections { span, norm, count } => Error::Accuracy {
-                message: format!(
-                    "{} was taken back {count} times; its error norm is still {norm} (1 is allowed)",
-                    when(span)
                 ),
             },
         }

@@ -2,14 +2,17 @@
 
 pub mod crane;
 mod equations;
+pub mod error_study;
 pub mod force_laws;
 pub mod integrate;
+pub mod linear;
 mod micro;
 pub mod nonlinear_oscillator;
 pub mod oscillator;
 mod parameters;
 pub mod pendula;
 pub mod quarter_car;
+pub mod quarter_car_splits;
 
 pub use equations::{Built, Capability, Equations, Held, variable};
 pub use parameters::{Domain, ModelSpec, ParameterError, ParameterSpec, ParameterValue, Parameters};
@@ -20,6 +23,10 @@ pub const ALL: &[&ModelSpec] = &[
     &quarter_car::WHEEL_SUSPENSION,
     &quarter_car::CHASSIS_SUSPENSION,
     &quarter_car::WHEEL,
+    &quarter_car_splits::CHASSIS_DD,
+    &quarter_car_splits::WHEEL_DD,
+    &quarter_car_splits::CHASSIS_FD,
+    &quarter_car_splits::WHEEL_FD,
     &oscillator::FORCE_GIVER,
     &oscillator::MASS,
     &nonlinear_oscillator::FORCE_GIVER,

@@ -1,9 +1,11 @@
 //! Systems that several tests share.
 #![allow(dead_code)]
 
-use powerbond_core::controller::{Fixed, Limits, Pi, StepController};
+use powerbond_core::controller::{Fixed, Limits, Pi, Rejecting, StepController};
 use powerbond_core::correction::{FeedThroughGain, InputCorrection, Nepce, StepRatio};
-use powerbond_core::estimator::{Energy, ErrorEstimator, OutputTolerance, Predictor, Residual};
+use powerbond_core::estimator::{
+    BigStep, Energy, ErrorEstimator, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
+};
 use powerbond_core::extrapolation::Polynomial;
 use powerbond_core::master::{Master, Policies, Settings};
 use powerbond_core::models::{Built, Capability, Equations, Held, variable};
@@ -141,16 +143,25 @@ pub fn master(network: Network, stop: f64, method: &Method) -> Master {
     let predictor = || -> Box<dyn ErrorEstimator> {
         Box::new(Predictor::new(vec![OutputTolerance { absolute: 1e-3, rho: 1e-4 }; ny], method.hold))
     };
+    let richardson = |big| -> Box<dyn ErrorEstimator> {
+        let mut richardson =
+            Richardson::new(vec![Tolerance { absolute: 1e-3, relative: 1e-3 }; ny], holds.clone(), big);
+        richardson.extrapolate = true;
+        Box::new(richardson)
+    };
     let estimators = match method.estimator {
         "energy" => vec![energy()],
         "predictor" => vec![predictor()],
         "both" => vec![energy(), predictor()],
+        "richardson" => vec![richardson(BigStep::Modified)],
+        "all" => vec![richardson(BigStep::Classic), richardson(BigStep::Modified), energy(), predictor()],
         _ => Vec::new(),
     };
     let limits =
         Limits { min_step: method.step / 100.0, max_step: 10.0 * method.step, min_rate: 0.2, max_rate: 1.5 };
     let controller: Box<dyn StepController> = match method.controller {
         "ecco" => Box::new(Pi::ecco(method.step, limits)),
+        "rejecting" => Box::new(Rejecting::new(method.step, method.step / 100.0, 10.0 * method.step)),
         "i" => Box::new(Pi::integral(method.step, limits)),
         _ => Box::new(Fixed { step: method.step }),
     };

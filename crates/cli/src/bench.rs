@@ -2,7 +2,7 @@
 
 use crate::text::{print, significant, table};
 use powerbond::Error;
-use powerbond::bench::{Quantity, Report, Row, SUITES};
+use powerbond::bench::{Quantity, Report, Row, SUITES, Suite};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
@@ -22,7 +22,7 @@ pub struct Arguments {
 /// Runs the command: exit 7 if a quantity does not hold.
 pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     if arguments.suite == "list" {
-        list(arguments.json);
+        list(arguments.json)?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some(suite) = SUITES.iter().find(|s| s.name == arguments.suite) else {
@@ -53,22 +53,21 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     if arguments.json {
         let text =
             serde_json::to_string_pretty(&report).map_err(|e| Error::output("stdout".as_ref(), &e.into()))?;
-        print(&(text + "\n"));
+        print(&(text + "\n"))?;
     } else {
-        print(&describe(&report));
+        print(&describe(&report))?;
     }
     Ok(if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(7) })
 }
 
-fn list(json: bool) {
+fn list(json: bool) -> Result<(), Error> {
     if json {
         let suites =
             SUITES.iter().map(|s| serde_json::json!({ "name": s.name, "about": s.about, "rows": s.ids() }));
-        print(&format!("{:#}\n", serde_json::json!({ "suites": suites.collect::<Vec<_>>() })));
+        print(&format!("{:#}\n", serde_json::json!({ "suites": suites.collect::<Vec<_>>() })))
     } else {
-        for suite in SUITES {
-            print(&format!("{:<14} {} ({} rows)\n", suite.name, suite.about, suite.ids().len()));
-        }
+        let line = |s: &Suite| format!("{:<14} {} ({} rows)\n", s.name, s.about, s.ids().len());
+        print(&SUITES.iter().map(line).collect::<String>())
     }
 }
 

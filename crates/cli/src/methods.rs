@@ -50,7 +50,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
             "methods": methods.iter().map(method).collect::<Vec<_>>(),
             "models": models.iter().map(model).collect::<Vec<_>>(),
         });
-        print(&format!("{document:#}\n"));
+        print(&format!("{document:#}\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = String::new();
@@ -64,8 +64,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
             let paper = if entry.paper.is_empty() { String::new() } else { format!("  [{}]", entry.paper) };
             out += &format!("  {:<13} {}{paper}\n", entry.name, entry.about);
             for knob in entry.knobs {
-                let unit = if knob.unit.is_empty() { String::new() } else { format!(" {}", knob.unit) };
-                out += &format!("      {:<18} {} (default: {}{unit})\n", knob.name, knob.about, knob.default);
+                out += &setting(knob.name, knob.about, knob.unit, knob.default);
             }
         }
         out.push('\n');
@@ -75,18 +74,18 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         for model in models {
             out += &format!("  {}\n      {}\n", model.name, model.description);
             for p in model.all_parameters() {
-                let unit = if p.unit.is_empty() { String::new() } else { format!(" {}", p.unit) };
-                out += &format!(
-                    "      {:<18} {} (default: {}{unit})\n",
-                    p.name,
-                    p.description,
-                    default_of(p.domain)
-                );
+                out += &setting(p.name, p.description, p.unit, &default_of(p.domain));
             }
         }
     }
-    print(&out);
+    print(&out)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// One line about a knob or a parameter.
+fn setting(name: &str, about: &str, unit: &str, default: &str) -> String {
+    let unit = if unit.is_empty() { String::new() } else { format!(", in {unit}") };
+    format!("      {name:<18} {about}{unit} (default: {default})\n")
 }
 
 fn title(kind: Kind) -> &'static str {

@@ -78,7 +78,8 @@ impl Watch {
                 "event": "progress", "time": t, "done": done, "steps": report.number, "step_size": step.span.h,
                 "error": norm, "seconds": seconds,
             });
-            crate::text::print(&format!("{line}\n"));
+            // A full disk behind stdout is reported with the summary.
+            let _ = crate::text::print(&format!("{line}\n"));
         }
     }
 }
@@ -89,7 +90,10 @@ impl Observer for Watch {
             return Flow::Stop;
         }
         let every = if self.json { JSON_EVERY } else { BAR_EVERY };
-        if (self.bar.is_some() || self.json) && report.number % STRIDE == 0 && self.shown.elapsed() >= every {
+        if (self.bar.is_some() || self.json)
+            && report.number.is_multiple_of(STRIDE)
+            && self.shown.elapsed() >= every
+        {
             self.shown = Instant::now();
             self.show(step, report);
         }

@@ -3,7 +3,7 @@
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
 use powerbond::results::Summary;
-use powerbond::{Error, RunOptions, System};
+use powerbond::{Error, Run, RunOptions, System};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -69,20 +69,21 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut watch = Watch::new(prepared.start, prepared.stop, arguments.json, arguments.quiet)?;
     let result = powerbond::run_prepared(&system, prepared, &folder, &mut watch);
     watch.clear();
-    let summary = result.inspect_err(|error| {
-        if !matches!(error, Error::Output { .. }) {
-            eprintln!("what was computed until then is in {}", folder.display());
-        }
-    })?;
+    let Run { summary, error } = result?;
     if arguments.json {
         let line =
             serde_json::to_string(&summary).map_err(|e| Error::output(Path::new("stdout"), &e.into()))?;
-        print(&(line + "\n"));
-    } else if !arguments.quiet {
-        print(&describe(&summary, &folder));
+        print(&(line + "\n"))?;
+    } else if !arguments.quiet && error.is_none() {
+        print(&describe(&summary, &folder))?;
     }
-    for warning in &summary.warnings {
-        eprintln!("warning: {warning}");
+    if !arguments.quiet {
+        summary.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    }
+    if let Some(error) = error {
+        eprintln!("error: {error}");
+        eprintln!("what was computed until then is in {}", folder.display());
+        return Ok(ExitCode::from(error.exit_code()));
     }
     Ok(watch.stopped_by().map_or(ExitCode::SUCCESS, ExitCode::from))
 }
@@ -139,11 +140,11 @@ fn describe(summary: &Summary, folder: &Path) -> String {
                 b.name.clone(),
                 quantity(b.transmitted, "J"),
                 quantity(b.exchanged, "J"),
-                format!(
-                    "{} {}",
-                    quantity(b.residual.abs(), "J"),
-                    if b.residual >= 0.0 { "created" } else { "lost" }
-                ),
+                match b.residual {
+                    r if r > 0.0 => format!("{} created", quantity(r, "J")),
+                    r if r < 0.0 => format!("{} lost", quantity(-r, "J")),
+                    r => quantity(r, "J"),
+                },
                 format!("{} %", significant(100.0 * b.residual_share.abs())),
                 format!("{} ± {}", quantity(b.mean_power, "W"), quantity(b.power_error_bar, "W")),
                 format!("{} at {}", quantity(b.worst_power, "W"), quantity(b.worst_time, "s")),

@@ -1,10 +1,18 @@
 //! Numbers and tables as people like to read them.
 
+use powerbond::Error;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Prints to stdout; a closed pipe (`| head`) is not an error.
-pub fn print(text: &str) {
-    let _ = io::stdout().lock().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+pub fn print(text: &str) -> Result<(), Error> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::output(Path::new("stdout"), &error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Four significant digits, an SI prefix and the unit: `2.874 ms`.

@@ -3,15 +3,16 @@
 use crate::Error;
 use crate::catalogue::{self, Context};
 use crate::glob;
+use crate::number::short;
 use crate::source::{At, Place};
-use crate::system::{Refresh, System};
+use crate::system::{MAX_RATE, Refresh, System};
 use crate::timing::{Timed, Timing};
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::network::{
-    BondSpec, BuildError, ConnectionSpec, Names, NetworkBuilder, PortSpec, Subject, VariableName,
+    BondSpec, BuildError, ConnectionSpec, Names, NetworkBuilder, PortSpec, Problem, Subject, VariableName,
 };
 use powerbond_core::observer::Observer;
 use powerbond_core::subsystem::Span;
@@ -213,11 +214,22 @@ impl System {
                 ));
             }
         }
+        if let (Some(at), Some((bound, limit))) =
+            (&self.simulation.step, catalogue::clamps(&self.method.controller, step))
+        {
+            let place = at.place().map_or(String::new(), |p| format!("{p}: "));
+            warnings.push(format!(
+                "{place}the first step, {} s, is beyond `{bound}`; the run starts with {} s",
+                short(step),
+                short(limit)
+            ));
+        }
         let context = Context {
             network: &network,
             names: &names,
             holds: &holds,
             rates: &rates,
+            start,
             duration: stop - start,
             step,
             bonds: names
@@ -257,7 +269,7 @@ impl System {
                 .simulation
                 .output_interval
                 .as_ref()
-                .filter(|_| self.simulation.land_on_output)
+                .filter(|_| self.simulation.land_on_output.value)
                 .map(|d| d.value),
             quadrature: method.quadrature,
             refresh: self.refreshed(&network, &names)?,
@@ -299,39 +311,70 @@ impl System {
                 ));
             }
         }
-        if stop.value <= start {
-            let message = format!("the run would stop at {} s, before it starts at {start} s", stop.value);
-            return Err(Error::input(stop.place(), message));
-        }
         let duration = stop.value - start;
+        if duration <= 0.0 || !duration.is_finite() {
+            // An option is younger than the file: it is what the user has to look at.
+            let option = [stop, &s.start].into_iter().find(|t| matches!(t.place(), Some(Place::Option(_))));
+            let message = format!(
+                "the run would start at {} s and stop at {} s; the stop must come after the start",
+                short(start),
+                short(stop.value)
+            );
+            return Err(Error::input(option.unwrap_or(stop).place(), message));
+        }
         let check = |name: &str, value: &At<f64>| {
             let fail = |message: String| Err(Error::input(value.place(), message));
-            let x = value.value;
+            let (x, run) = (value.value, short(duration));
             if x.is_nan() || x <= 0.0 {
                 fail(format!("{name} is {x} s; a number above 0 is needed"))
             } else if x > duration * (1.0 + 1e-9) {
-                fail(format!("{name} is {x} s, longer than the run of {duration} s"))
-            } else if duration / x > 1e13 || start + x == start || stop.value - x == stop.value {
-                fail(format!("{name} is {x} s: a run of {duration} s would never end"))
+                fail(format!("{name} is {} s, longer than the run of {run} s", short(x)))
+            } else if never_ends(start, duration, x) {
+                fail(format!("{name} is {} s: a run of {run} s would never end", short(x)))
             } else {
                 Ok(x)
             }
         };
-        if let Some(interval) = &s.output_interval {
-            check("the output interval", interval)?;
+        match &s.output_interval {
+            None if s.land_on_output.value => {
+                let message = "`output = \"land\"` needs an `output_interval` to land on";
+                return Err(Error::input(s.land_on_output.place(), message));
+            }
+            None => {}
+            Some(interval) => {
+                let rows = duration / check("the output interval", interval)?;
+                if rows > MAX_ROWS {
+                    let message = format!(
+                        "the output interval is {} s: {rows:.0e} rows in a run of {} s",
+                        short(interval.value),
+                        short(duration)
+                    );
+                    return Err(Error::input(interval.place(), message));
+                }
+            }
         }
-        let step = s.step.as_ref().map_or(Ok(duration / 1000.0), |step| check("the step", step))?;
+        let by_default = stop.with(duration / 1000.0);
+        let step = check("the step", s.step.as_ref().unwrap_or(&by_default))?;
         Ok((start, stop.value, step))
     }
 
     /// Where the subject of a build error stands.
     fn place_of(&self, error: &BuildError) -> Option<Place> {
+        let named = |mut written: Box<dyn Iterator<Item = &At<VariableName>> + '_>| {
+            written.find(|name| is_about(&error.problem, &name.value)).and_then(At::place)
+        };
         match &error.subject {
             Subject::Subsystem(name) => self.subsystems.iter().find(|s| s.name.value == *name)?.name.place(),
-            Subject::Connection(n) => self.connections[*n].to.place(),
+            Subject::Connection(n) => {
+                let c = &self.connections[*n];
+                named(Box::new(c.from.iter().map(|(name, _)| name))).or_else(|| c.to.place())
+            }
             Subject::External(n) => self.inputs[*n].0.place(),
             Subject::Bond(n, None) => self.bonds[*n].name.place(),
-            Subject::Bond(n, Some(p)) => self.bonds[*n].ports[*p].sign.place(),
+            Subject::Bond(n, Some(p)) => {
+                let port = &self.bonds[*n].ports[*p];
+                named(Box::new(port.inputs.iter().chain(&port.outputs))).or_else(|| port.sign.place())
+            }
             Subject::Record(_) => None,
         }
     }
@@ -386,17 +429,28 @@ impl System {
             if let Some(step) = &spec.step {
                 let ratio = macro_step / step.value;
                 let whole = ratio.round();
-                if !(step.value > 0.0 && whole >= 1.0 && whole <= 1e6 && (ratio / whole - 1.0).abs() < 1e-6) {
-                    let nearest = |n: f64| macro_step / n.max(1.0);
+                if !((1.0..=f64::from(MAX_RATE)).contains(&whole) && (ratio / whole - 1.0).abs() < 1e-6) {
+                    let cure = if step.value <= 0.0 {
+                        "A number above 0 is needed".to_owned()
+                    } else if ratio < 1.0 {
+                        "It cannot be longer".to_owned()
+                    } else if whole > f64::from(MAX_RATE) {
+                        format!("At most {MAX_RATE} of them fit into one")
+                    } else {
+                        let nearest = |n: f64| short(macro_step / n);
+                        format!(
+                            "The nearest are {} s and {} s",
+                            nearest(ratio.floor()),
+                            nearest(ratio.floor() + 1.0)
+                        )
+                    };
                     return Err(Error::input(
                         step.place(),
                         format!(
-                            "the step of `{}`, {} s, is not an integer fraction of the macro step {macro_step} s. The nearest are \
-                             {} s and {} s",
+                            "the step of `{}`, {} s, is not an integer fraction of the macro step {} s. {cure}",
                             spec.name.value,
-                            step.value,
-                            nearest(ratio.floor()),
-                            nearest(ratio.floor().max(0.0) + 1.0)
+                            short(step.value),
+                            short(macro_step)
                         ),
                     ));
                 }
@@ -453,6 +507,29 @@ impl System {
         }
         let listed = |s: &usize| wanted.iter().any(|(w, _)| w == s);
         Ok(network.evaluation_order.iter().copied().filter(listed).collect())
+    }
+}
+
+/// More rows than this are a slip, not a wish.
+const MAX_ROWS: f64 = 1e9;
+
+/// Whether steps of `h` would take for ever, or do not move the clock at all.
+pub(crate) fn never_ends(start: f64, duration: f64, h: f64) -> bool {
+    let end = start + duration;
+    duration / h > 1e13 || start + h == start || end - h == end
+}
+
+/// Whether a problem is about the variable that was written as `name`.
+fn is_about(problem: &Problem, name: &VariableName) -> bool {
+    match problem {
+        Problem::NoSubsystem { name: subsystem, .. } => name.subsystem == *subsystem,
+        Problem::NoVariable { name: n, .. } | Problem::WrongCausality { name: n, .. } => n == name,
+        Problem::Units { from, .. } => from == name,
+        Problem::Unfed { input } | Problem::Foreign { input, .. } | Problem::UsedTwice { input, .. } => {
+            input == name
+        }
+        Problem::NotAPower { input, .. } | Problem::SplitPort { input, .. } => input == name,
+        _ => false,
     }
 }
 

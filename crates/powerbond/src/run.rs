@@ -77,18 +77,28 @@ fn slug(name: &str) -> String {
 pub fn run(system: &System, options: &RunOptions) -> Result<Summary, Error> {
     let system = options.apply(system)?;
     let prepared = system.prepare_with(options.allow_nonfinite)?;
-    run_prepared(&system, prepared, &options.folder(&system), &mut Nobody)
+    let run = run_prepared(&system, prepared, &options.folder(&system), &mut Nobody)?;
+    run.error.map_or(Ok(run.summary), Err)
+}
+
+/// A run whose results are on disk.
+pub struct Run {
+    /// What it came to, as far as it came.
+    pub summary: Summary,
+    /// Why it ended early, if a model or the method failed.
+    pub error: Option<Error>,
 }
 
 /// Runs a prepared system and writes its results to `folder`; `watcher` sees every step.
 ///
-/// Rows are on disk before the summary is made, and the summary is written for failed runs, too.
+/// Rows are on disk before the summary is made, and the summary is written for failed runs, too. `Err` means that
+/// results could not be written.
 pub fn run_prepared(
     system: &System,
     mut prepared: Prepared,
     folder: &Path,
     watcher: &mut dyn Observer,
-) -> Result<Summary, Error> {
+) -> Result<Run, Error> {
     std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, &e))?;
     let interval = system.simulation.output_interval.as_ref().map(|d| d.value);
     let mut recorder = Recorder::create(folder, &prepared, interval)?;
@@ -109,7 +119,7 @@ pub fn run_prepared(
             .push(format!("{}: ending the simulation failed: {error}", prepared.names.subsystems[member]));
     }
     write_summary(folder, &summary)?;
-    outcome.map(|_| summary)
+    Ok(Run { summary, error: outcome.err() })
 }
 
 fn write_summary(folder: &Path, summary: &Summary) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! Where a value was written: file, line and column, or the command line.
 
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -95,15 +96,19 @@ impl<T> At<T> {
     }
 }
 
-/// Reads a text file; a missing or unreadable one is an input error that says which.
-pub fn read(path: &Path) -> Result<Arc<Source>, crate::Error> {
-    match std::fs::read(path) {
-        Ok(bytes) => match String::from_utf8(bytes) {
+/// Reads a text file of at most `limit` bytes; one that is missing, unreadable or endless is an input error that
+/// says which.
+pub fn read(path: &Path, limit: u64) -> Result<Arc<Source>, crate::Error> {
+    let fail = |message: String| Err(crate::Error::input(None, message));
+    let mut bytes = Vec::new();
+    match std::fs::File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes)) {
+        Err(error) => fail(format!("cannot read {}: {error}", path.display())),
+        Ok(n) if n as u64 > limit => {
+            fail(format!("{} is larger than {} MB", path.display(), limit / 1_000_000))
+        }
+        Ok(_) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Arc::new(Source { path: path.to_owned(), text })),
-            Err(_) => {
-                Err(crate::Error::input(None, format!("{} is not a text file (UTF-8)", path.display())))
-            }
+            Err(_) => fail(format!("{} is not a text file (UTF-8)", path.display())),
         },
-        Err(error) => Err(crate::Error::input(None, format!("cannot read {}: {error}", path.display()))),
     }
 }

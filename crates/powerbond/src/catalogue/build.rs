@@ -2,6 +2,8 @@
 
 use super::{KnobValue, PolicySpec};
 use crate::Error;
+use crate::number::short;
+use crate::prepare::never_ends;
 use crate::source::{At, Place};
 use powerbond_core::controller::{Fixed, Limits, Pi, StepController};
 use powerbond_core::correction::{FeedThroughGain, InputCorrection, Nepce, StepRatio};
@@ -18,6 +20,8 @@ pub struct Context<'a> {
     pub names: &'a Names,
     /// Hold order of each input.
     pub holds: &'a [u8],
+    /// Start of the run, in s.
+    pub start: f64,
     /// Length of the run, in s.
     pub duration: f64,
     /// Constant or first step, in s.
@@ -236,6 +240,12 @@ pub fn estimator(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<
     }
 }
 
+/// The limit, by name and value, that moves the first step `h` of an adaptive run, if one does.
+pub fn clamps(spec: &PolicySpec, h: f64) -> Option<(&'static str, f64)> {
+    let below = spec.number("min_step").filter(|&min| h < min).map(|min| ("min_step", min));
+    below.or_else(|| spec.number("max_step").filter(|&max| h > max).map(|max| ("max_step", max)))
+}
+
 /// The next step size.
 pub fn controller(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn StepController>, Error> {
     if spec.name() == "fixed" {
@@ -251,8 +261,24 @@ pub fn controller(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn St
         let place = spec.knob("min_step").or(spec.knob("max_step")).and_then(At::place);
         return Err(Error::input(
             place,
-            format!("`min_step` = {} s is larger than `max_step` = {} s", limits.min_step, limits.max_step),
+            format!(
+                "`min_step` = {} s is larger than `max_step` = {} s",
+                short(limits.min_step),
+                short(limits.max_step)
+            ),
         ));
+    }
+    for (name, limit) in [("min_step", limits.min_step), ("max_step", limits.max_step)] {
+        if never_ends(context.start, context.duration, limit) {
+            return Err(Error::input(
+                spec.knob(name).map_or(spec.entry.place(), At::place),
+                format!(
+                    "`{name}` is {} s: at that step a run of {} s would never end",
+                    short(limit),
+                    short(context.duration)
+                ),
+            ));
+        }
     }
     let mut pi = match spec.name() {
         "i" => Pi::integral(context.step, limits),

@@ -6,8 +6,8 @@ mod build;
 mod energy_correction;
 mod spec;
 
-pub use build::{Context, controller, correction, estimator, extrapolation, schedule};
-pub use spec::{KnobValue, PolicySpec};
+pub use build::{Context, clamps, controller, correction, estimator, extrapolation, schedule};
+pub use spec::{KnobValue, PolicySpec, knob_number};
 
 /// What a method is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,8 +83,9 @@ pub enum Domain {
 
 /// A number above zero.
 const POSITIVE: Domain = Domain::Number { min: 0.0, max: f64::MAX, open: true };
-/// Zero or more.
-const NOT_NEGATIVE: Domain = Domain::Number { min: 0.0, max: f64::MAX, open: false };
+/// Zero or more, as long as its square is a number.
+const NOT_NEGATIVE: Domain = Domain::Number { min: 0.0, max: LARGEST, open: false };
+const LARGEST: f64 = 1e100;
 
 /// A setting of a method.
 #[derive(Clone, Copy, Debug)]
@@ -153,13 +154,18 @@ const MAX_RATE: Knob = Knob {
 };
 const INTEGRAL_GAIN: Knob = Knob {
     name: "integral_gain",
-    domain: NOT_NEGATIVE,
+    domain: Domain::Number { min: 0.0, max: 10.0, open: true },
     default: "0.3/k, k the order of the estimate",
     unit: "",
     about: "kI",
 };
-const PROPORTIONAL_GAIN: Knob =
-    Knob { name: "proportional_gain", domain: NOT_NEGATIVE, default: "0.4/k", unit: "", about: "kP" };
+const PROPORTIONAL_GAIN: Knob = Knob {
+    name: "proportional_gain",
+    domain: Domain::Number { min: 0.0, max: 10.0, open: false },
+    default: "0.4/k",
+    unit: "",
+    about: "kP",
+};
 const AGE: Knob = Knob {
     name: "age",
     domain: Domain::Choice(&["newest", "previous"]),
@@ -336,7 +342,8 @@ pub const ALL: &[Entry] = &[
         knobs: &[
             Knob {
                 name: "tolerance",
-                domain: POSITIVE,
+                // Below the round-off of a double there is nothing to see.
+                domain: Domain::Number { min: 1e-16, max: 1e6, open: false },
                 default: "1e-5",
                 unit: "",
                 about: "r; a bond may have its own",
@@ -365,16 +372,16 @@ pub const ALL: &[Entry] = &[
         knobs: &[
             Knob {
                 name: "tolerance",
-                domain: Domain::NumberByName { min: 0.0, max: f64::MAX, open: true },
+                domain: Domain::NumberByName { min: 1.0 / LARGEST, max: LARGEST, open: false },
                 default: "1e-3 of the output's nominal value",
-                unit: "of the output",
+                unit: "the unit of the output",
                 about: "TOL; a number, or a table by output",
             },
             Knob {
                 name: "rho",
-                domain: Domain::NumberByName { min: 0.0, max: f64::MAX, open: false },
+                domain: Domain::NumberByName { min: 0.0, max: LARGEST, open: false },
                 default: "1e-4",
-                unit: "1/output",
+                unit: "1/unit of the output",
                 about: "ρ, weight of the output's size; a number, or a table by output",
             },
         ],

@@ -2,6 +2,7 @@
 
 use super::{Domain, Entry, Kind, find, of_kind};
 use crate::Error;
+use crate::number::short;
 use crate::source::At;
 use crate::system::reader::Node;
 use powerbond_core::suggest::closest;
@@ -114,6 +115,14 @@ impl PolicySpec {
     }
 }
 
+/// A number that stands elsewhere in the file but obeys the rules of a knob: a bond's own tolerance.
+pub fn knob_number(kind: Kind, method: &str, knob: &str, node: Node<'_>) -> Result<f64, Error> {
+    match find(kind, method).and_then(|e| e.knobs.iter().find(|k| k.name == knob)).map(|k| k.domain) {
+        Some(Domain::Number { min, max, open }) => number(node, min, max, open),
+        _ => Ok(node.number()?.value),
+    }
+}
+
 fn read_knob(node: Node<'_>, domain: Domain) -> Result<KnobValue, Error> {
     match domain {
         Domain::Number { min, max, open } => Ok(KnobValue::Number(number(node, min, max, open)?)),
@@ -158,9 +167,9 @@ fn number(node: Node<'_>, min: f64, max: f64, open: bool) -> Result<f64, Error> 
         let wanted = match (min, max, open) {
             (0.0, f64::MAX, true) => "a number above 0".to_owned(),
             (0.0, f64::MAX, false) => "a number of 0 or more".to_owned(),
-            (_, f64::MAX, _) => format!("a number of {min} or more"),
-            (_, _, true) => format!("a number above {min}, at most {max}"),
-            (_, _, false) => format!("a number from {min} to {max}"),
+            (_, f64::MAX, _) => format!("a number of {} or more", short(min)),
+            (_, _, true) => format!("a number above {}, at most {}", short(min), short(max)),
+            (_, _, false) => format!("a number from {} to {}", short(min), short(max)),
         };
         return node.expected(&wanted);
     }

@@ -16,6 +16,8 @@ pub struct Writer {
 }
 
 const BUFFER: usize = 1 << 16;
+/// Of a file that is read, in bytes: it is kept in memory.
+const MAX_SIZE: u64 = 4_000_000_000;
 
 impl Writer {
     /// Creates the file and writes its header.
@@ -111,7 +113,7 @@ impl Table {
 
 /// Reads a CSV file of numbers with a header.
 pub fn read(path: &Path) -> Result<Table, Error> {
-    let source = crate::source::read(path)?;
+    let source = crate::source::read(path, MAX_SIZE)?;
     let mut records = Records { rest: &source.text, line: 1 };
     let fail =
         |line: usize, message: String| Error::input(None, format!("{}:{line}: {message}", path.display()));

@@ -192,7 +192,7 @@ impl Summary {
                 exchanged: sum.exchanged,
                 residual: sum.residual,
                 residual_abs: sum.residual_abs,
-                residual_share: if sum.exchanged > 0.0 { sum.residual / sum.exchanged } else { 0.0 },
+                residual_share: if sum.exchanged == 0.0 { 0.0 } else { sum.residual / sum.exchanged },
                 endpoint_residual: sum.endpoint_residual,
                 mean_power: per_second(sum.transmitted),
                 power_error_bar: 0.5 * per_second(sum.endpoint_residual_abs),

@@ -52,7 +52,7 @@ pub struct Simulation {
     /// In s; `None`: every step.
     pub output_interval: Option<At<f64>>,
     /// Output times are hit by shortening steps, instead of interpolated.
-    pub land_on_output: bool,
+    pub land_on_output: At<bool>,
     /// What happens at the end.
     pub end: EndRule,
 }
@@ -170,8 +170,13 @@ pub struct Record {
     pub exclude: Vec<At<String>>,
 }
 
+/// Sub-steps of a subsystem in one macro step: each is a stage that is kept in memory.
+pub(crate) const MAX_RATE: u32 = 100_000;
+
 /// The file in a folder that describes a system.
 const SYSTEM_FILE: &str = "system.toml";
+/// In bytes; more is not a description.
+const MAX_SIZE: u64 = 64_000_000;
 
 impl System {
     /// Reads a system file, or `system.toml` in a folder.
@@ -181,7 +186,7 @@ impl System {
         if path.is_dir() && !file.is_file() {
             return Err(Error::input(None, format!("the folder {} has no `{SYSTEM_FILE}`", path.display())));
         }
-        toml::read(crate::source::read(&file)?)
+        toml::read(crate::source::read(&file, MAX_SIZE)?)
     }
 
     /// Reads a system from text; `name` stands for the file in messages.

@@ -17,6 +17,9 @@ pub enum SignalSpec {
     Table { file: At<PathBuf>, column: Option<At<String>>, linear: bool },
 }
 
+/// What an input may follow instead of a number.
+const KINDS: [&str; 4] = ["step", "ramp", "sine", "table"];
+
 impl SignalSpec {
     /// Reads `0.1`, `{ step = { … } }`, `{ ramp = … }`, `{ sine = … }` or `{ table = "file.csv", column = "z" }`.
     pub fn read(node: Node<'_>) -> Result<Self, Error> {
@@ -24,6 +27,15 @@ impl SignalSpec {
             return Ok(SignalSpec::Constant(node.number()?.value));
         }
         let table = node.table("an input", &["step", "ramp", "sine", "table", "column", "interpolation"])?;
+        let kinds: Vec<&str> = KINDS.into_iter().filter(|k| table.get(k).is_some()).collect();
+        if let [first, second, ..] = kinds[..] {
+            return node.fail(format!("`{first}` and `{second}` in one input; it follows one signal"));
+        }
+        for key in ["column", "interpolation"] {
+            if let (Some(value), &[kind @ ("step" | "ramp" | "sine")]) = (table.get(key), &kinds[..]) {
+                return value.fail(format!("`{key}` belongs to a `table`, this input follows a `{kind}`"));
+            }
+        }
         if let Some(file) = table.get("table") {
             let linear = match table.get("interpolation") {
                 None => true,
@@ -51,7 +63,7 @@ impl SignalSpec {
             let number = |key| t.require(key, "`ramp`")?.number();
             let (start, end) = (number("start")?, number("end")?);
             if end.value <= start.value {
-                return ramp.fail("the ramp ends before it starts");
+                return ramp.fail("the ramp must end after it starts");
             }
             let from = t.get("from").map_or(Ok(0.0), |n| Ok(n.number()?.value))?;
             return Ok(SignalSpec::Ramp {
@@ -104,7 +116,12 @@ fn read_table(
         other => other,
     })?;
     let wanted = column.map_or(input, |c| c.value.as_str());
-    let values = match (table.column(wanted), column) {
+    if table.header.len() < 2 {
+        let message = format!("{} has one column; times come first, values after them", path.display());
+        return Err(Error::input(file.place(), message));
+    }
+    // The first column is time, whatever it is called.
+    let values = match (table.column(wanted).filter(|_| wanted != table.header[0]), column) {
         (Some(values), _) => values,
         // A table of two columns needs no name.
         (None, None) if table.header.len() == 2 => table.columns[1].clone(),

@@ -5,7 +5,7 @@ use super::{
     Bond, BondPort, Connection, Method, Record, Refresh, SignalSpec, Simulation, SubsystemSpec, System,
 };
 use crate::Error;
-use crate::catalogue::{Kind, PolicySpec};
+use crate::catalogue::{self, Kind, PolicySpec};
 use crate::source::{At, Source};
 use ::toml::de::DeTable;
 use powerbond_core::bond::Quadrature;
@@ -54,7 +54,7 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     let mut inputs = Vec::new();
     if let Some(node) = file.get("inputs") {
         for (name, value) in node.open_table()?.entries() {
-            inputs.push((parse_name(&name)?, SignalSpec::read(value)?));
+            inputs.push((parse_key(&name, value)?, SignalSpec::read(value)?));
         }
     }
     let mut bonds = Vec::new();
@@ -88,6 +88,18 @@ fn parse_name(text: &At<String>) -> Result<At<VariableName>, Error> {
     })
 }
 
+/// A variable as a key. Without quotes, TOML takes its dot as a table in a table.
+fn parse_key(name: &At<String>, value: Node<'_>) -> Result<At<VariableName>, Error> {
+    if !name.value.contains('.')
+        && let Ok(inner) = value.open_table()
+        && let Some((variable, _)) = inner.entries().first()
+    {
+        let full = format!("{}.{}", name.value, variable.value);
+        return Err(Error::input(name.place(), format!("`{full}` needs quotes: write \"{full}\" = …")));
+    }
+    parse_name(name)
+}
+
 /// One of a few words.
 fn choice<T: Copy>(node: Node<'_>, words: &[(&str, T)]) -> Result<T, Error> {
     let listed: Vec<String> = words.iter().map(|(w, _)| format!("\"{w}\"")).collect();
@@ -103,14 +115,16 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
     let table = node.map(|n| n.table("`[simulation]`", SIMULATION)).transpose()?;
     let get = |key| table.and_then(|t: Table<'_>| t.get(key));
     let number = |key| get(key).map(|n| n.number()).transpose();
-    let rule = |key, words: &[(&str, bool)]| get(key).map_or(Ok(false), |n| choice(n, words));
+    let rule = |key, words: &[(&str, bool)]| {
+        get(key).map_or(Ok(At::default(false)), |n| Ok::<_, Error>(n.at(choice(n, words)?)))
+    };
     Ok(Simulation {
         start: number("start")?.unwrap_or(At::default(0.0)),
         stop: number("stop")?,
         step: number("step")?,
         output_interval: number("output_interval")?,
         land_on_output: rule("output", &[("interpolate", false), ("land", true)])?,
-        end: if rule("end", &[("exact", false), ("overshoot", true)])? {
+        end: if rule("end", &[("exact", false), ("overshoot", true)])?.value {
             EndRule::Overshoot
         } else {
             EndRule::Exact
@@ -140,7 +154,7 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
             parameters.push((key, value));
         }
     }
-    let rate = table.get("rate").map(|n| n.count(1, 1_000_000)).transpose()?;
+    let rate = table.get("rate").map(|n| n.count(1, super::MAX_RATE)).transpose()?;
     let step = table.get("step").map(|n| n.number()).transpose()?;
     if let (Some(_), Some(step)) = (&rate, &step) {
         return Err(Error::input(
@@ -204,26 +218,11 @@ fn bond(name: At<String>, node: Node<'_>) -> Result<Bond, Error> {
             ratio: table.get("ratio").map_or(Ok(1.0), |n| Ok(n.number()?.value))?,
         });
     }
-    let bounded = |key, zero_allowed: bool| {
-        table
-            .get(key)
-            .map(|n: Node<'_>| {
-                let x = n.number()?.value;
-                match x > 0.0 || (zero_allowed && x == 0.0) {
-                    true => Ok(x),
-                    false => {
-                        n.expected(if zero_allowed { "a number of 0 or more" } else { "a number above 0" })
-                    }
-                }
-            })
-            .transpose()
+    let knob = |key| {
+        let read = |n: Node<'_>| catalogue::knob_number(Kind::Estimator, "energy", key, n);
+        table.get(key).map(read).transpose()
     };
-    Ok(Bond {
-        energy_scale: bounded("energy_scale", true)?,
-        tolerance: bounded("tolerance", false)?,
-        name,
-        ports,
-    })
+    Ok(Bond { energy_scale: knob("energy_scale")?, tolerance: knob("tolerance")?, name, ports })
 }
 
 fn method(node: Node<'_>) -> Result<Method, Error> {
@@ -236,7 +235,7 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
     let mut holds = Vec::new();
     if let Some(list) = table.get("holds") {
         for (name, value) in list.open_table()?.entries() {
-            holds.push((parse_name(&name)?, order(value)?));
+            holds.push((parse_key(&name, value)?, order(value)?));
         }
     }
     let monitors = match table.get("monitors") {

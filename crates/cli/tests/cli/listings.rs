@@ -1,0 +1,173 @@
+//! `bench` and `methods`: tables for people, one JSON document for machines.
+
+use crate::lab::Lab;
+use serde_json::Value;
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+/// Runs a suite and checks its document; `ids` are all its rows.
+fn check_suite(suite: &str, ids: &[&str]) {
+    let ran = Lab::new().powerbond(&["bench", suite, "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let document = ran.json();
+    assert_eq!(keys(&document), ["failed", "known", "passed", "rows", "suite"]);
+    assert_eq!(document["suite"], suite);
+    let rows = document["rows"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|r| r["id"].as_str().unwrap()).collect::<Vec<_>>(), ids);
+    let (mut passed, mut failed, mut known) = (0, 0, 0);
+    for row in rows {
+        assert_eq!(keys(row), ["case", "id", "quantities"]);
+        for q in row["quantities"].as_array().unwrap() {
+            let what = format!("{} {}", row["id"], q["name"]);
+            assert_eq!(
+                keys(q),
+                ["check", "high", "low", "measured", "name", "pass", "published", "reference", "unit"]
+            );
+            let check = q["check"].as_str().unwrap();
+            assert!(["digit", "band", "range", "order", "known"].contains(&check), "{what}: {check}");
+            let reference = q["reference"].as_str().unwrap();
+            assert!(
+                ["paper", "formula", "prototype", "finer run"].contains(&reference),
+                "{what}: {reference}"
+            );
+            assert!(q["published"].is_string() || q["published"].is_null(), "{what}");
+            assert_eq!(q["pass"].is_null(), check == "known", "{what}");
+            let measured = q["measured"].as_f64().expect("a number");
+            match q["pass"].as_bool() {
+                Some(true) => passed += 1,
+                Some(false) => failed += 1,
+                None => known += 1,
+            }
+            if let (Some(low), Some(high)) = (q["low"].as_f64(), q["high"].as_f64()) {
+                assert_eq!(q["pass"] == true, low <= measured && measured <= high, "{what}");
+            }
+        }
+    }
+    assert_eq!(document["passed"], passed);
+    assert_eq!(document["failed"], failed);
+    assert_eq!(document["known"], known);
+}
+
+#[test]
+fn sadjina2017_has_its_rows() {
+    check_suite(
+        "sadjina2017",
+        &[
+            "III/constant",
+            "III/2.8e-6",
+            "III/3.1e-5",
+            "V/constant",
+            "V/7.5e-6",
+            "V/1.0e-4",
+            "VI/constant",
+            "VI/9.1e-7",
+            "VII/constant",
+            "VII/2.4e-5",
+            "VIII/constant",
+            "VIII/1.0e-6",
+            "IX/0.67",
+            "X/2.1",
+            "XI/0.60",
+            "XII/6.5",
+            "stability/R1",
+            "stability/R2",
+            "fig4/0.1",
+            "fig4/1",
+            "fig4/10",
+            "fig4/20",
+            "fig4/30",
+            "fig4/50",
+        ],
+    );
+}
+
+#[test]
+fn sadjina2020_has_its_rows() {
+    check_suite(
+        "sadjina2020",
+        &[
+            "4/constant",
+            "4/nepce",
+            "4/nepce-mod",
+            "5/constant",
+            "5/nepce",
+            "5/nepce-mod",
+            "6/nepce",
+            "6/nepce-mod",
+            "7/nepce",
+            "7/nepce-mod",
+            "8/constant",
+            "8/nepce",
+            "8/nepce-mod",
+            "8/ecco-nepce",
+            "8/ecco-nepce-mod",
+            "9/constant",
+            "9/nepce",
+            "9/nepce-mod",
+            "9/ecco-nepce",
+            "9/ecco-nepce-mod",
+        ],
+    );
+}
+
+#[test]
+fn suites_are_listed_and_rows_can_be_chosen() {
+    let lab = Lab::new();
+    let list = lab.powerbond(&["bench", "list", "--json"]).json();
+    let names: Vec<&str> =
+        list["suites"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert!(names.starts_with(&["sadjina2017", "sadjina2020"]), "{names:?}");
+    let text = lab.powerbond(&["bench", "list"]);
+    assert!(names.iter().all(|n| text.out.contains(n)), "{}", text.out);
+    let table = lab.powerbond(&["bench", "sadjina2017", "--only", "III/constant"]);
+    assert_eq!(table.code, 0, "{}", table.err);
+    for said in ["published", "measured", "III/constant", "ok", "0 failed"] {
+        assert!(table.out.contains(said), "`{said}` in\n{}", table.out);
+    }
+    assert!(!table.out.contains("VI/constant"));
+}
+
+#[test]
+fn methods_lists_the_catalogue_and_the_models() {
+    let lab = Lab::new();
+    let document = lab.powerbond(&["methods", "--json"]).json();
+    assert_eq!(keys(&document), ["methods", "models"]);
+    let (methods, models) = (document["methods"].as_array().unwrap(), document["models"].as_array().unwrap());
+    for method in methods {
+        assert_eq!(keys(method), ["about", "kind", "knobs", "name", "paper"]);
+        for knob in method["knobs"].as_array().unwrap() {
+            assert_eq!(keys(knob), ["about", "default", "name", "unit"]);
+        }
+    }
+    for model in models {
+        assert_eq!(keys(model), ["about", "name", "parameters"]);
+    }
+    let has = |list: &[Value], name: &str| list.iter().any(|e| e["name"] == name);
+    for name in
+        ["jacobi", "gauss-seidel", "0", "1", "2", "nepce", "energy", "predictor", "fixed", "ecco", "i"]
+    {
+        assert!(has(methods, name), "{name}");
+    }
+    for name in ["chassis", "wheel-suspension", "chassis-suspension", "wheel"] {
+        assert!(has(models, &format!("quarter-car/{name}")), "{name}");
+    }
+    let text = lab.powerbond(&["methods", "ecco"]);
+    assert!(text.out.contains("safety") && text.out.contains("default: 0.8"), "{}", text.out);
+    assert!(!text.out.contains("nepce"), "{}", text.out);
+}
+
+#[test]
+fn help_and_version_are_there() {
+    let lab = Lab::new();
+    for (arguments, said) in [
+        (&["--help"][..], "Exit codes"),
+        (&["run", "--help"], "--output-interval"),
+        (&["--version"], "powerbond "),
+    ] {
+        let ran = lab.powerbond(arguments);
+        assert_eq!(ran.code, 0);
+        assert!(ran.out.contains(said), "{arguments:?}:\n{}", ran.out);
+    }
+}

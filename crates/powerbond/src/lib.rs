@@ -14,6 +14,7 @@
 
 pub mod bench;
 pub mod catalogue;
+mod declare;
 mod error;
 mod glob;
 mod number;

@@ -1,6 +1,7 @@
 //! The energy error norm: residual energy of every bond against a scale.
 
-use super::{ErrorEstimator, Estimate};
+use super::{Blame, ErrorEstimator, Estimate};
+use crate::bond::BondFlow;
 use crate::tape::{Persist, Tape};
 use crate::view::StepView;
 
@@ -43,6 +44,22 @@ impl Energy {
     }
 }
 
+impl Energy {
+    /// `δE_k / (r_k (E0_k + |E_k|))`.
+    fn error(&self, k: usize, flow: &BondFlow, h: f64) -> f64 {
+        let residual = match self.residual {
+            Residual::Held => flow.held_residual_power * h,
+            Residual::Corrected => flow.residual_power * h,
+            Residual::Metered => flow.residual_energy,
+        };
+        if residual == 0.0 {
+            return 0.0;
+        }
+        let scale = self.energy_scale[k].unwrap_or(self.exchanged[k]) + (flow.transmitted_power * h).abs();
+        residual / (self.tolerance[k] * scale)
+    }
+}
+
 impl Persist for Energy {
     fn save(&self, tape: &mut Tape) {
         tape.extend(&self.exchanged);
@@ -55,22 +72,18 @@ impl Persist for Energy {
 
 impl ErrorEstimator for Energy {
     fn estimate(&self, step: &StepView<'_>) -> Estimate {
-        let h = step.span.h;
         let mut sum = 0.0;
         for (k, flow) in step.flows.iter().enumerate() {
-            let residual = match self.residual {
-                Residual::Held => flow.held_residual_power * h,
-                Residual::Corrected => flow.residual_power * h,
-                Residual::Metered => flow.residual_energy,
-            };
-            if residual != 0.0 {
-                let scale =
-                    self.energy_scale[k].unwrap_or(self.exchanged[k]) + (flow.transmitted_power * h).abs();
-                let e = residual / (self.tolerance[k] * scale);
-                sum += e * e;
-            }
+            let e = self.error(k, flow, step.span.h);
+            sum += e * e;
         }
         Estimate { norm: (sum / step.flows.len().max(1) as f64).sqrt(), order: self.order }
+    }
+
+    fn blame(&self, step: &StepView<'_>) -> Option<Blame> {
+        let errors =
+            step.flows.iter().enumerate().map(|(k, flow)| (k, self.error(k, flow, step.span.h).abs()));
+        errors.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(k, _)| Blame::Bond(k))
     }
 
     fn commit(&mut self, step: &StepView<'_>) {

@@ -68,9 +68,7 @@ fn agree(
     let name = |v: usize| &info.variables[v].name;
     let cure = "leave `feed_through` out, or write \"probe\" to have it found out at the start";
     let subsystem = &spec.name.value;
-    if let Some((_, (output, input))) =
-        declared.iter().zip(&at.value).find(|(pair, _)| !own.contains(pair))
-    {
+    if let Some((_, (output, input))) = declared.iter().zip(&at.value).find(|(pair, _)| !own.contains(pair)) {
         let message = format!(
             "`{subsystem}` ({}) says itself that `{}` does not depend on `{}` at the same instant; {cure}",
             info.kind, output.value, input.value

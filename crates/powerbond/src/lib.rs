@@ -14,6 +14,7 @@
 
 pub mod bench;
 pub mod catalogue;
+pub mod check;
 mod declare;
 mod error;
 mod glob;
@@ -25,6 +26,7 @@ pub mod source;
 pub mod system;
 mod timing;
 
+pub use check::Check;
 pub use error::Error;
 pub use powerbond_core as core;
 pub use prepare::{Column, Prepared};

@@ -124,7 +124,13 @@ impl Prepared {
                 let structure = Structure::of(self.master.network());
                 let known = structure.loops.iter().find(|l| inputs.iter().all(|i| l.inputs.contains(i)));
                 let through = known.map_or_else(
-                    || inputs.iter().map(|&i| format!("`{}`", names.inputs[i])).collect::<Vec<_>>().join(", "),
+                    || {
+                        inputs
+                            .iter()
+                            .map(|&i| format!("`{}`", names.inputs[i]))
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    },
                     |found| format!("`{}`", loop_text(found, names)),
                 );
                 Error::Accuracy {
@@ -512,7 +518,8 @@ impl System {
     /// Methods that take steps back need every subsystem to be able to.
     fn check_way_back(&self, network: &Network, names: &Names) -> Result<(), Error> {
         let m = &self.method;
-        let needs = |spec: &&PolicySpec| spec.entry.value.uses() == Some((Ability::Restore, Without::Refused));
+        let needs =
+            |spec: &&PolicySpec| spec.entry.value.uses() == Some((Ability::Restore, Without::Refused));
         let stuck = network.members.iter().position(|member| !Ability::Restore.is_in(member));
         let mut chosen = std::iter::once(&m.estimator).chain(&m.monitors).chain([&m.controller]);
         let (Some(stuck), Some(spec)) = (stuck, chosen.find(needs)) else { return Ok(()) };
@@ -532,11 +539,7 @@ impl System {
     }
 
     /// Members that re-read feed-through outputs, in feed-through order.
-    fn refreshed(
-        &self,
-        network: &Network,
-        names: &Names,
-    ) -> Result<Vec<usize>, Error> {
+    fn refreshed(&self, network: &Network, names: &Names) -> Result<Vec<usize>, Error> {
         let has_feed_through = |s: usize| {
             let member = &network.members[s];
             !member.feed_through.is_empty()

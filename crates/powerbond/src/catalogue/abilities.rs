@@ -37,11 +37,14 @@ impl Ability {
         let exchanges = !member.inputs.is_empty() && !member.outputs.is_empty();
         match self {
             Ability::Restore => can.can_restore,
-            Ability::Refresh => can.can_refresh || (member.feed_through_known && member.feed_through.is_empty()),
+            Ability::Refresh => {
+                can.can_refresh || (member.feed_through_known && member.feed_through.is_empty())
+            }
             Ability::InputDerivatives(n) => can.input_derivatives >= n || member.inputs.is_empty(),
             Ability::FeedThrough => member.feed_through_known || !exchanges,
             Ability::FeedThroughValues => {
-                Ability::FeedThrough.is_in(member) && (can.feed_through_values || member.feed_through.is_empty())
+                Ability::FeedThrough.is_in(member)
+                    && (can.feed_through_values || member.feed_through.is_empty())
             }
         }
     }

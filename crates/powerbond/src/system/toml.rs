@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 const TOP: &[&str] =
     &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record"];
-const SIMULATION: &[&str] = &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe"];
+const SIMULATION: &[&str] =
+    &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe"];
 const SUBSYSTEM: &[&str] = &["model", "parameters", "rate", "step", "feed_through"];
 const METHOD: &[&str] =
     &["schedule", "hold", "holds", "correction", "estimator", "monitors", "controller", "refresh", "meter"];

@@ -144,6 +144,9 @@ fn structure(check: &Check) -> String {
         out += &format!("  algebraic loop: {} → {first}\n", found.path.join(" → "));
     }
     match check.nilpotency {
+        Some(_) if check.subsystems.iter().any(|s| s.feed_through == "unknown") => {
+            out += "  no algebraic loop in what is known\n";
+        }
         Some(m) => out += &format!("  no algebraic loop; nilpotency index {m}\n"),
         None => out += "  with a loop there is no nilpotency index\n",
     }

@@ -80,6 +80,8 @@ pub struct Capability {
     pub refresh: bool,
     /// Can go back to a saved state.
     pub restore: bool,
+    /// Says which outputs depend on which inputs at the same instant.
+    pub dependencies: bool,
 }
 
 impl Capability {
@@ -103,6 +105,12 @@ impl Capability {
             domain: Domain::Choice(&["yes", "no"]),
             description: "Whether it can go back to a saved state",
         },
+        ParameterSpec {
+            name: "dependencies",
+            unit: "",
+            domain: Domain::Choice(&["yes", "no"]),
+            description: "Whether it says which outputs depend on which inputs at the same instant",
+        },
     ];
 
     /// As given by the parameters.
@@ -111,6 +119,7 @@ impl Capability {
             input_derivatives: p.count("input_derivatives") as u8,
             refresh: p.choice("refresh") == "yes",
             restore: p.choice("restore") == "yes",
+            dependencies: p.choice("dependencies") == "yes",
         }
     }
 }
@@ -148,12 +157,18 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Built<E, NI, NO> {
         let info = Info {
             kind: kind.to_owned(),
             variables,
-            feed_through: FeedThrough::Declared(pairs.iter().map(|&(o, i)| (NI + o, i)).collect()),
+            feed_through: if capability.dependencies {
+                FeedThrough::Declared(pairs.iter().map(|&(o, i)| (NI + o, i)).collect())
+            } else {
+                FeedThrough::Unknown
+            },
             capabilities: Capabilities {
                 can_restore: capability.restore,
                 can_refresh: capability.refresh,
                 input_derivatives: capability.input_derivatives,
-                feed_through_values: !pairs.is_empty() && equations.derivatives(&start, &mut derivatives),
+                feed_through_values: capability.dependencies
+                    && !pairs.is_empty()
+                    && equations.derivatives(&start, &mut derivatives),
                 ..Capabilities::default()
             },
         };

@@ -15,7 +15,9 @@ fn main() {
         "ring of light subsystems, one bond per neighbour, energy monitor + ECCO + NEPCE; ns per subsystem and step"
     );
     println!("{:>10} {:>12} {:>12} {:>12}", "subsystems", "equations", "everything", "engine");
-    for n in [2, 10, 100, 1000, 10_000] {
+    // `cargo bench --bench macro_step -- 10` measures one size.
+    let wanted: Option<usize> = std::env::args().skip(1).find_map(|a| a.parse().ok());
+    for n in [2, 10, 100, 1000, 10_000].into_iter().filter(|&n| wanted.is_none_or(|w| w == n)) {
         let bare = equations(n);
         let all = engine(n);
         println!("{n:>10} {bare:>12.1} {all:>12.1} {:>12.1}", all - bare);

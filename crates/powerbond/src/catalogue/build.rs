@@ -287,7 +287,9 @@ pub fn controller(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn St
     pi.safety = spec.number("safety").unwrap_or(pi.safety);
     pi.integral_gain = spec.number("integral_gain").or(pi.integral_gain);
     pi.proportional_gain = spec.number("proportional_gain").or(pi.proportional_gain);
-    pi.error_floor = spec.number("error_floor").unwrap_or(pi.error_floor);
+    if let Some(floor) = spec.number("error_floor") {
+        pi.set_error_floor(floor);
+    }
     pi.age = u8::from(spec.word("age", "newest") == "previous");
     Ok(Box::new(pi))
 }

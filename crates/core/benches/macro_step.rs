@@ -55,7 +55,7 @@ fn equations(n: usize) -> f64 {
 
 fn engine(n: usize) -> f64 {
     let method = common::Method {
-        nepce: Some(0.5),
+        correction: common::Correction::Nepce(0.5),
         estimator: "energy",
         controller: "ecco",
         step: 1e-4,

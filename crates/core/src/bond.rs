@@ -96,14 +96,21 @@ pub struct BondSum {
 #[derive(Clone, Debug)]
 pub struct Meter {
     quadrature: Quadrature,
+    /// Every port has one term, in order: the common case has a loop of its own.
+    scalar: bool,
+    /// Every bond has two ports, in order.
+    pairs: bool,
     /// Which ports are summed sub-step by sub-step, because their subsystem makes several in one macro step.
     stepwise: Vec<bool>,
+    any_stepwise: bool,
     /// The ports of each subsystem.
     ports_of: Vec<Vec<usize>>,
     /// What each port did in the current step.
     pub ports: Vec<PortFlow>,
     /// What each bond did in the current step.
     pub flows: Vec<BondFlow>,
+    /// Power of each port at the end of the step, with inputs before correction.
+    held_power: Vec<f64>,
     /// Power of each port at the start of the step.
     start_power: Vec<f64>,
     /// The ledger: sums per bond over accepted steps.
@@ -130,8 +137,13 @@ impl Meter {
         for (i, port) in bonds.ports.iter().enumerate() {
             ports_of[port.subsystem].push(i);
         }
+        let in_pairs = |(k, ports): (usize, &Range<usize>)| *ports == (2 * k..2 * k + 2);
         Meter {
             quadrature,
+            scalar: bonds.ports.iter().enumerate().all(|(i, p)| p.terms == (i..i + 1)),
+            pairs: bonds.bonds.iter().enumerate().all(in_pairs),
+            held_power: vec![0.0; n],
+            any_stepwise: stepwise.contains(&true),
             stepwise,
             ports_of,
             ports: vec![PortFlow::default(); n],
@@ -144,7 +156,7 @@ impl Meter {
 
     /// Starts a step: no energy has flown yet.
     pub(crate) fn begin(&mut self) {
-        if self.stepwise.contains(&true) {
+        if self.any_stepwise {
             self.ports.iter_mut().for_each(|p| p.energy = 0.0);
         }
     }
@@ -187,38 +199,44 @@ impl Meter {
 
     /// Closes the step: powers at its end, energies over it.
     pub(crate) fn close(&mut self, bonds: &Bonds, span: Span, end: &EndValues<'_>) {
-        for (flow, ports) in self.flows.iter_mut().zip(&bonds.bonds) {
-            let (mut sum, mut held, mut energy, mut transmitted, mut exchanged) = (0.0, 0.0, 0.0, 0.0, 0.0);
-            for i in ports.clone() {
-                let (mut acting, mut plain, mut consistent) = (0.0, 0.0, 0.0);
-                for term in &bonds.terms[bonds.ports[i].terms.clone()] {
-                    let y = term.factor * end.y_step[term.y];
-                    acting += end.corrected[term.u] * y;
-                    plain += end.held[term.u] * y;
-                    consistent += term.factor * end.fresh[term.u] * end.y_fresh[term.y];
-                }
-                if !self.stepwise[i] {
-                    let mean = match self.quadrature {
-                        Quadrature::Rectangle => acting,
-                        Quadrature::Trapezoid => 0.5 * (self.start_power[i] + acting),
-                    };
-                    self.ports[i].energy = span.h * mean;
-                }
-                self.ports[i].power = acting;
-                self.ports[i].consistent_power = consistent;
-                sum += acting;
-                held += plain;
-                energy += self.ports[i].energy;
-                transmitted += if i == ports.start { consistent } else { -consistent };
-                exchanged += consistent.abs();
+        if self.scalar {
+            for ((port, held), term) in self.ports.iter_mut().zip(&mut self.held_power).zip(&bonds.terms) {
+                let y = term.factor * end.y_step[term.y];
+                port.power = end.corrected[term.u] * y;
+                *held = end.held[term.u] * y;
+                port.consistent_power = term.factor * end.fresh[term.u] * end.y_fresh[term.y];
             }
-            *flow = BondFlow {
-                residual_power: -sum,
-                held_residual_power: -held,
-                residual_energy: -energy,
-                transmitted_power: 0.5 * transmitted,
-                exchanged_power: 0.5 * exchanged,
-            };
+        } else {
+            for ((port, held), spec) in self.ports.iter_mut().zip(&mut self.held_power).zip(&bonds.ports) {
+                let terms = &bonds.terms[spec.terms.clone()];
+                port.power = power(terms, end.corrected, end.y_step);
+                *held = power(terms, end.held, end.y_step);
+                port.consistent_power = power(terms, end.fresh, end.y_fresh);
+            }
+        }
+        match self.quadrature {
+            Quadrature::Rectangle => self.fill_energy(span.h, |_, end| end),
+            Quadrature::Trapezoid => self.fill_energy(span.h, |start, end| 0.5 * (start + end)),
+        }
+        if self.pairs {
+            let ports = self.ports.chunks_exact(2).zip(self.held_power.chunks_exact(2));
+            for (flow, (ports, held)) in self.flows.iter_mut().zip(ports) {
+                *flow = bond_flow(ports, held);
+            }
+        } else {
+            for (flow, range) in self.flows.iter_mut().zip(&bonds.bonds) {
+                *flow = bond_flow(&self.ports[range.clone()], &self.held_power[range.clone()]);
+            }
+        }
+    }
+
+    /// Energies over the step of ports that were not summed sub-step by sub-step.
+    fn fill_energy(&mut self, h: f64, mean: impl Fn(f64, f64) -> f64) {
+        let all = self.ports.iter_mut().zip(&self.start_power).zip(&self.stepwise);
+        for ((port, &start), &stepwise) in all {
+            if !stepwise {
+                port.energy = h * mean(start, port.power);
+            }
         }
     }
 
@@ -240,6 +258,21 @@ impl Meter {
             *total += port.energy;
         }
     }
+}
+
+/// What a bond did, from its ports; `held` are the ports' powers before correction.
+#[inline]
+fn bond_flow(ports: &[PortFlow], held: &[f64]) -> BondFlow {
+    let mut flow = BondFlow::default();
+    for (i, (port, held)) in ports.iter().zip(held).enumerate() {
+        flow.residual_power -= port.power;
+        flow.held_residual_power -= held;
+        flow.residual_energy -= port.energy;
+        flow.transmitted_power +=
+            if i == 0 { 0.5 * port.consistent_power } else { -0.5 * port.consistent_power };
+        flow.exchanged_power += 0.5 * port.consistent_power.abs();
+    }
+    flow
 }
 
 fn power(terms: &[Term], u: &[f64], y: &[f64]) -> f64 {

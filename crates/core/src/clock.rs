@@ -47,6 +47,25 @@ pub struct Proposal {
     pub shortened: bool,
 }
 
+/// Two proposed steps, to be made or taken back together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// Both.
+    pub whole: Span,
+    /// One after the other.
+    pub halves: [Span; 2],
+    /// They are shorter than wished.
+    pub shortened: bool,
+}
+
+impl Pair {
+    /// Two equal halves.
+    fn halved(whole: Proposal) -> Self {
+        let Proposal { span, shortened } = whole;
+        Pair { whole: span, halves: [span.part(0, 2), span.part(1, 2)], shortened }
+    }
+}
+
 impl Clock {
     /// From `start` to `stop`; `fixed` is the step of a fixed grid; `targets` are times to be hit exactly.
     pub fn new(start: f64, stop: f64, end_rule: EndRule, fixed: Option<f64>, mut targets: Vec<f64>) -> Self {
@@ -84,12 +103,16 @@ impl Clock {
         self.t >= self.stop
     }
 
-    /// The next time that must be hit exactly.
-    fn target(&self) -> Option<f64> {
-        let stop = (self.end_rule == EndRule::Exact).then_some(self.stop);
-        let event = self.targets.get(self.next_target).copied();
-        let landing = self.landing.map(|dt| self.start + (self.landed + 1) as f64 * dt);
-        [stop, event, landing].into_iter().flatten().min_by(f64::total_cmp)
+    /// The next time that must be hit exactly; infinite if there is none.
+    fn target(&self) -> f64 {
+        let mut target = if self.end_rule == EndRule::Exact { self.stop } else { f64::INFINITY };
+        if let Some(&event) = self.targets.get(self.next_target) {
+            target = target.min(event);
+        }
+        if let Some(interval) = self.landing {
+            target = target.min(self.start + (self.landed + 1) as f64 * interval);
+        }
+        target
     }
 
     /// The step that comes nearest to the wished size `h`.
@@ -105,10 +128,16 @@ impl Clock {
             }
             None => Span { start: self.t, end: self.t + (h + self.owed), h },
         };
-        let Some(target) = self.target() else { return Proposal { span, shortened: false } };
+        let shortened = self.clip(&mut span);
+        Proposal { span, shortened }
+    }
+
+    /// Ends a step at the next time that must be hit exactly, if it comes that far; true if that makes it shorter.
+    fn clip(&self, span: &mut Span) -> bool {
+        let target = self.target();
         let slack = MERGE * span.h;
         if target > span.end + slack {
-            return Proposal { span, shortened: false };
+            return false;
         }
         let shortened = target < span.end - slack;
         // On a regular grid the nominal length stays: only the end is rounded to the target.
@@ -116,7 +145,30 @@ impl Clock {
             span.h = target - span.start;
         }
         span.end = target;
-        Proposal { span, shortened }
+        shortened
+    }
+
+    /// Two steps near the wished size `h`: of equal length, or the next two of a fixed grid. `None` if only one is left
+    /// on the grid before a time that must be hit.
+    pub fn propose_pair(&self, h: f64) -> Option<Pair> {
+        let Some(step) = self.fixed else { return Some(Pair::halved(self.propose(2.0 * h))) };
+        let first = self.propose(h);
+        if first.span.end >= self.stop || self.target() <= first.span.end {
+            return None;
+        }
+        let mut n = self.n;
+        while first.span.end >= self.start + (n + 1) as f64 * step - MERGE * step {
+            n += 1;
+        }
+        let mut second = Span { start: first.span.end, end: self.start + (n + 1) as f64 * step, h: step };
+        let shortened = self.clip(&mut second);
+        let whole = Span { start: first.span.start, end: second.end, h: first.span.h + second.h };
+        Some(Pair { whole, halves: [first.span, second], shortened: first.shortened || shortened })
+    }
+
+    /// Two equal steps up to `end`, which was asked for by an event.
+    pub fn cut_pair(&self, end: f64) -> Pair {
+        Pair::halved(self.cut(end))
     }
 
     /// The start of `span` again, with an end that was asked for by an event.
@@ -182,6 +234,25 @@ mod tests {
         }
         // 10^8 · 0.1 with the double nearest to 0.1 is 1e7 + 5.6e-10; a double near 1e7 resolves 1.9e-9.
         assert!((adaptive.time() - 1e7).abs() <= 2e-9, "{}", adaptive.time());
+    }
+
+    #[test]
+    fn pairs_are_two_steps_of_the_grid_or_two_halves() {
+        let fixed = Clock::new(0.0, 1.0, EndRule::Exact, Some(0.3), vec![]);
+        let pair = fixed.propose_pair(0.3).expect("two steps fit");
+        assert_eq!(pair.halves.map(|s| (s.start, s.end)), [(0.0, 0.3), (0.3, 0.6)]);
+        let mut late = fixed.clone();
+        for _ in 0..2 {
+            late.advance(late.propose(0.3).span);
+        }
+        let pair = late.propose_pair(0.3).expect("a whole and a short one fit");
+        assert_eq!((pair.whole.end, pair.shortened), (1.0, true));
+        late.advance(late.propose(0.3).span);
+        assert_eq!(late.propose_pair(0.3), None, "one step is left");
+        let free = Clock::new(0.0, 1.0, EndRule::Exact, None, vec![0.5]);
+        let pair = free.propose_pair(0.4).expect("always");
+        assert_eq!(pair.halves.map(|s| (s.start, s.end)), [(0.0, 0.25), (0.25, 0.5)]);
+        assert!(pair.shortened && !free.propose_pair(0.2).expect("always").shortened);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Why a run ended early. Indices, not names: the core knows none after build.
 
+use crate::estimator::Blame;
 use crate::subsystem::{Span, SubsystemError};
 
 /// An error during a run.
@@ -34,14 +35,28 @@ pub enum RunError {
         /// How far it came.
         reached: f64,
     },
+    /// The method takes steps back, and a subsystem cannot go back.
+    NoWayBack {
+        /// Which member.
+        member: usize,
+    },
     /// The initial values of an algebraic loop do not settle.
     InitialLoop {
-        /// An input that still changes.
-        input: usize,
-        /// By how much.
+        /// The inputs of the loop, flat.
+        inputs: Vec<usize>,
+        /// The largest change of one of them in the last pass, relative to `1 + |u|`.
         change: f64,
-        /// After so many passes.
+        /// How many passes were made.
         passes: usize,
+    },
+    /// The power through a bond grows without bound, and the coupling makes it.
+    Runaway {
+        /// Which bond.
+        bond: usize,
+        /// The step in which it was noticed.
+        span: Span,
+        /// The power there, in W.
+        power: f64,
     },
     /// A step was taken back too often.
     Rejections {
@@ -51,5 +66,16 @@ pub enum RunError {
         norm: f64,
         /// How often.
         count: u32,
+        /// What failed, where the estimator can tell.
+        blame: Option<Blame>,
     },
+}
+
+impl RunError {
+    /// Whether the attempt that ended with it may succeed with a smaller step.
+    pub(crate) fn may_pass_with_smaller_steps(&self) -> bool {
+        let infeasible = |error: &SubsystemError| matches!(error, SubsystemError::Infeasible { .. });
+        matches!(self, RunError::NonFinite { .. })
+            || matches!(self, RunError::Subsystem { phase: "step" | "refresh", error, .. } if infeasible(error))
+    }
 }

@@ -5,7 +5,7 @@ use crate::correction::InputCorrection;
 use crate::error::RunError;
 use crate::extrapolation::{Extrapolation, Held};
 use crate::history::History;
-use crate::network::{Network, Schedule, Stage};
+use crate::network::{Network, Schedule, Seen, Stage, Sum};
 use crate::subsystem::{Inputs, Span};
 use crate::tape::{Persist, Tape};
 
@@ -38,16 +38,39 @@ pub(crate) struct Exchange {
     refreshes: bool,
     /// Inputs at communication points.
     pub history: History,
-    /// Inputs at the points where fast groups exchange among themselves: committed and tentative.
-    inner: Vec<(History, History)>,
+    /// What each fast group remembers.
+    inner: Vec<Inner>,
+    /// Parts of inputs at communication points.
+    waiting: History,
     pub allow_nonfinite: bool,
+}
+
+/// The past of a fast group: its inputs at the points where its members exchange among themselves.
+struct Inner {
+    committed: History,
+    tentative: History,
+    /// All outputs at the last of these points, if a line over a sub-step has to start there.
+    y: Vec<f64>,
+}
+
+/// Enters a point at `t` with outputs `y`.
+fn push_sums(history: &mut History, sums: &[Sum], t: f64, y: &[f64]) {
+    history.push(t, |values| sums.iter().for_each(|sum| values[sum.input] = sum.of(y)));
 }
 
 impl Exchange {
     pub fn new(network: &Network, schedule: &Schedule, order: u8, corrects: bool, refreshes: bool) -> Self {
         let (nu, ny) = (network.n_inputs, network.n_outputs);
         let sized = |n: usize, wanted: bool| if wanted { vec![0.0; n] } else { Vec::new() };
-        let lines = schedule.stages.iter().any(|s| !s.between.is_empty() || !s.between_inner.is_empty());
+        let lines = schedule.stages.iter().any(|s| {
+            let in_parts = s.mixed.iter().flatten().any(|part| part.seen == Seen::Between);
+            !s.between.is_empty() || !s.between_inner.is_empty() || in_parts
+        });
+        let inner = schedule.groups.iter().map(|group| Inner {
+            committed: History::new(nu),
+            tentative: History::new(nu),
+            y: sized(ny, group.lines),
+        });
         let takes = |i: usize| network.members[network.owner_of_input[i]].capabilities.input_derivatives;
         Exchange {
             held: Held::new(nu, order.max(u8::from(lines))),
@@ -62,7 +85,8 @@ impl Exchange {
             y_fresh: sized(ny, refreshes),
             refreshes,
             history: History::new(nu),
-            inner: schedule.groups.iter().map(|_| (History::new(nu), History::new(nu))).collect(),
+            inner: inner.collect(),
+            waiting: History::new(if schedule.waiting.is_empty() { 0 } else { nu }),
             allow_nonfinite: false,
         }
     }
@@ -89,8 +113,8 @@ impl Exchange {
     ) -> Result<Swept, RunError> {
         if schedule.chained {
             self.y_step.copy_from_slice(&self.y_prev);
-            for ((committed, tentative), group) in self.inner.iter_mut().zip(&schedule.groups) {
-                tentative.copy_from(committed, &group.inner);
+            for (inner, group) in self.inner.iter_mut().zip(&schedule.groups) {
+                inner.tentative.copy_from(&inner.committed, &group.inner);
             }
         }
         meter.begin();
@@ -113,7 +137,7 @@ impl Exchange {
                     .simulator
                     .advance(part, inputs, y)
                     .map_err(|error| RunError::Subsystem { member: s, phase: "step", span: part, error })?;
-                if !self.allow_nonfinite && !y.iter().all(|v| v.is_finite()) {
+                if !self.allow_nonfinite && !finite(y) {
                     return Err(non_finite(y, member.outputs.start, part));
                 }
                 if advance.reached < part.end - 1e-9 * part.h {
@@ -143,21 +167,14 @@ impl Exchange {
             extrapolation.eval(&self.history, part, range.clone(), &mut self.held);
         }
         if let Some(g) = stage.group {
-            let tentative = &mut self.inner[g].1;
-            let group = &schedule.groups[g];
-            if stage.opens && stage.part > 0 {
-                let (y_step, y_prev) = (&self.y_step, &self.y_prev);
-                tentative.push(part.start, |values| {
-                    for i in group.inner.iter().cloned().flatten() {
-                        let own = |output: usize| group.contains[network.owner_of_output[output]];
-                        values[i] = network.wiring.sources(i).fold(
-                            network.wiring.offset(i),
-                            |sum, (output, gain)| {
-                                sum + gain * if own(output) { y_step[output] } else { y_prev[output] }
-                            },
-                        );
-                    }
-                });
+            let Inner { tentative, y, .. } = &mut self.inner[g];
+            if stage.opens {
+                if stage.part > 0 {
+                    push_sums(tentative, &schedule.groups[g].nodes, part.start, &self.y_step);
+                }
+                if schedule.groups[g].lines {
+                    y.copy_from_slice(&self.y_step);
+                }
             }
             for range in &stage.inner {
                 extrapolation.eval(tentative, part, range.clone(), &mut self.held);
@@ -173,16 +190,49 @@ impl Exchange {
         }
         if let Some(g) = stage.group {
             for &i in &stage.between_inner {
-                let (old, new) = (self.inner[g].1.values(0)[i], network.wiring.row(i, &self.y_step));
+                let (old, new) = (self.inner[g].tentative.values(0)[i], network.wiring.row(i, &self.y_step));
                 self.set_line(i, old, (new - old) / part.h, part.h);
             }
         }
+        self.fill_mixed(stage, extrapolation, span, part);
         for &e in &stage.externals {
             let external = &network.externals[e];
             self.follow(external.input, &external.signal, part, extrapolation.order(external.input));
         }
         for range in &stage.inputs {
             self.end_values(range.clone(), part.h);
+        }
+    }
+
+    /// Adds up the parts of inputs whose sources are not all seen in the same way.
+    fn fill_mixed(&mut self, stage: &Stage, extrapolation: &dyn Extrapolation, span: Span, part: Span) {
+        for parts in &stage.mixed {
+            let mut total = [0.0; 3];
+            for source in parts {
+                let i = source.sum.input;
+                let group = stage.group.filter(|_| source.inside).map(|g| &self.inner[g]);
+                match source.seen {
+                    Seen::Held => {
+                        let nodes = group.map_or(&self.waiting, |inner| &inner.tentative);
+                        extrapolation.eval(nodes, part, i..i + 1, &mut self.held);
+                    }
+                    Seen::Latest => self.set_line(i, source.sum.of(&self.y_step), 0.0, 0.0),
+                    Seen::Between => {
+                        let (from, y) = group.map_or((span, &self.y_prev), |inner| (part, &inner.y));
+                        let (old, new) = (source.sum.of(y), source.sum.of(&self.y_step));
+                        let slope = (new - old) / from.h;
+                        self.set_line(i, old + slope * (part.start - from.start), slope, part.h);
+                    }
+                }
+                let of = |list: &[f64]| list.get(i).copied().unwrap_or(0.0);
+                total[0] += self.held.value[i];
+                total[1] += of(&self.held.slope);
+                total[2] += of(&self.held.curvature);
+            }
+            let i = parts[0].sum.input;
+            self.held.value[i] = total[0];
+            self.held.slope.get_mut(i).into_iter().for_each(|s| *s = total[1]);
+            self.held.curvature.get_mut(i).into_iter().for_each(|c| *c = total[2]);
         }
     }
 
@@ -259,7 +309,7 @@ impl Exchange {
                     .simulator
                     .evaluate(Inputs::constant(&self.fresh[member.inputs.clone()]), y)
                     .map_err(|error| RunError::Subsystem { member: s, phase: "refresh", span, error })?;
-                if !self.allow_nonfinite && !y.iter().all(|v| v.is_finite()) {
+                if !self.allow_nonfinite && !finite(y) {
                     return Err(non_finite(y, member.outputs.start, span));
                 }
             }
@@ -268,6 +318,13 @@ impl Exchange {
         network.wiring.gather(y, &mut self.fresh);
         network.externals_at(span.end, &mut self.fresh);
         Ok(())
+    }
+
+    /// Better outputs are passed on than the step returned.
+    pub fn replace(&mut self, network: &Network, y: &[f64], span: Span) {
+        self.y_fresh.copy_from_slice(y);
+        network.wiring.gather(y, &mut self.fresh);
+        network.externals_at(span.end, &mut self.fresh);
     }
 
     /// Measures the bonds over the whole step.
@@ -286,21 +343,20 @@ impl Exchange {
     pub fn commit(&mut self, schedule: &Schedule, span: Span) {
         let fresh = &self.fresh;
         self.history.push(span.end, |values| values.copy_from_slice(fresh));
-        for ((committed, tentative), group) in self.inner.iter_mut().zip(&schedule.groups) {
-            std::mem::swap(committed, tentative);
-            committed.push(span.end, |values| {
-                for range in &group.inner {
-                    values[range.clone()].copy_from_slice(&fresh[range.clone()]);
-                }
-            });
+        let y = if self.refreshes { &self.y_fresh } else { &self.y_step };
+        for (inner, group) in self.inner.iter_mut().zip(&schedule.groups) {
+            std::mem::swap(&mut inner.committed, &mut inner.tentative);
+            push_sums(&mut inner.committed, &group.nodes, span.end, y);
         }
+        push_sums(&mut self.waiting, &schedule.waiting, span.end, y);
         std::mem::swap(&mut self.y_prev, if self.refreshes { &mut self.y_fresh } else { &mut self.y_step });
     }
 
     /// Forgets the past after an event.
     pub fn restart(&mut self) {
         self.history.restart();
-        self.inner.iter_mut().for_each(|(committed, _)| committed.restart());
+        self.inner.iter_mut().for_each(|inner| inner.committed.restart());
+        self.waiting.restart();
     }
 
     /// The first communication point: `y_prev` holds consistent outputs.
@@ -309,9 +365,10 @@ impl Exchange {
         network.externals_at(t, &mut self.fresh);
         let fresh = &self.fresh;
         self.history.push(t, |values| values.copy_from_slice(fresh));
-        for ((committed, _), _) in self.inner.iter_mut().zip(&schedule.groups) {
-            committed.push(t, |values| values.copy_from_slice(fresh));
+        for (inner, group) in self.inner.iter_mut().zip(&schedule.groups) {
+            push_sums(&mut inner.committed, &group.nodes, t, &self.y_prev);
         }
+        push_sums(&mut self.waiting, &schedule.waiting, t, &self.y_prev);
         self.held_end.copy_from_slice(fresh);
         if self.corrects {
             self.corrected_end.copy_from_slice(fresh);
@@ -324,19 +381,27 @@ impl Persist for Exchange {
         tape.extend(&self.y_prev);
         tape.extend(&self.fresh);
         self.history.save(tape);
-        self.inner.iter().for_each(|(committed, _)| committed.save(tape));
+        self.inner.iter().for_each(|inner| inner.committed.save(tape));
+        self.waiting.save(tape);
     }
 
     fn load(&mut self, tape: &mut Tape) {
         tape.fill(&mut self.y_prev);
         tape.fill(&mut self.fresh);
         self.history.load(tape);
-        self.inner.iter_mut().for_each(|(committed, _)| committed.load(tape));
+        self.inner.iter_mut().for_each(|inner| inner.committed.load(tape));
+        self.waiting.load(tape);
     }
 }
 
 fn slice_or_empty<'a>(values: &'a [f64], range: &std::ops::Range<usize>) -> &'a [f64] {
     values.get(range.clone()).unwrap_or(&[])
+}
+
+/// Whether all values are finite: 0·x is 0 only for finite x.
+#[inline]
+pub(crate) fn finite(values: &[f64]) -> bool {
+    values.iter().map(|v| v * 0.0).sum::<f64>() == 0.0
 }
 
 pub(crate) fn non_finite(y: &[f64], first: usize, span: Span) -> RunError {

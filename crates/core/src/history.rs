@@ -34,6 +34,11 @@ impl History {
         self.times[k]
     }
 
+    /// The times of all nodes, the newest first.
+    pub fn times(&self) -> &[f64] {
+        &self.times[..self.len]
+    }
+
     /// The values of node `k`, 0 the newest.
     pub fn values(&self, k: usize) -> &[f64] {
         &self.values[k]
@@ -51,6 +56,11 @@ impl History {
     /// Forgets all but the newest node: what came before an event does not predict what comes after.
     pub fn restart(&mut self) {
         self.len = self.len.min(1);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.len = 0;
     }
 
     /// Becomes a copy of `other` in the given ranges of signals.

@@ -28,6 +28,7 @@ pub mod master;
 #[cfg(feature = "models")]
 pub mod models;
 pub mod network;
+mod numerics;
 pub mod observer;
 pub mod signal;
 pub mod statistics;
@@ -36,3 +37,4 @@ pub mod suggest;
 pub mod tape;
 pub mod units;
 pub mod view;
+pub mod watch;

@@ -1,24 +1,25 @@
 //! The one loop: propose a step, attempt it, estimate, decide, commit.
 
-use crate::bond::{Meter, Quadrature};
-use crate::clock::{Clock, EndRule, Proposal};
+mod double_step;
+
+use crate::bond::{BondFlow, Meter, Quadrature};
+use crate::clock::{Clock, EndRule};
 use crate::controller::{Decision, StepController};
-use crate::correction::InputCorrection;
+use crate::correction::{CorrectionReport, InputCorrection};
 use crate::error::RunError;
 use crate::estimator::{ErrorEstimator, Estimate};
-use crate::exchange::{Exchange, Swept, non_finite};
+use crate::exchange::{Exchange, Swept};
 use crate::extrapolation::Extrapolation;
-use crate::network::{Network, Schedule};
+use crate::network::{Initial, Network, Schedule, Structure, initial, probe_feed_through};
 use crate::observer::{Flow, Observer, StartView, StepReport};
 use crate::statistics::Statistics;
-use crate::subsystem::{Inputs, Setup, Span};
+use crate::subsystem::{Setup, Span};
 use crate::view::StepView;
+use crate::watch::BondWatch;
+use double_step::Doubling;
 
 /// How many times in a row a step may be taken back.
 const MAX_REJECTIONS: u32 = 60;
-
-/// How many passes initial values may take to settle.
-const MAX_INITIAL_PASSES: usize = 200;
 
 /// The experiment and the rules of the run.
 #[derive(Clone, Debug)]
@@ -35,8 +36,17 @@ pub struct Settings {
     pub quadrature: Quadrature,
     /// Members that re-read their feed-through outputs with fresh inputs after each step.
     pub refresh: Vec<usize>,
+    /// How initial values are solved.
+    pub initial: Initial,
+    /// Find the feed-through of members that do not declare it by perturbing their inputs at initialization.
+    pub probe_feed_through: bool,
+    /// Inputs (flat) at communication points before the start, oldest first: held inputs have their full order at once.
+    /// Big steps of the classic Richardson estimate use every other one, counted back from the start.
+    pub past: Vec<(f64, Vec<f64>)>,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
+    /// Stop when the energy through a bond grows without bound.
+    pub stop_runaway: bool,
 }
 
 impl Settings {
@@ -49,7 +59,11 @@ impl Settings {
             land_on: None,
             quadrature: Quadrature::Rectangle,
             refresh: Vec::new(),
+            initial: Initial::default(),
+            probe_feed_through: false,
+            past: Vec::new(),
             allow_nonfinite: false,
+            stop_runaway: true,
         }
     }
 }
@@ -93,9 +107,37 @@ pub struct Master {
     probes: Vec<f64>,
     estimates: Vec<Estimate>,
     statistics: Statistics,
+    watch: BondWatch,
     /// Everything can go back, and something may want to.
     keeps: bool,
+    /// Steps are made in pairs beside a big one.
+    doubling: Option<Box<Doubling>>,
+    structure: Option<Structure>,
 }
+
+/// What policies and observers see of the current attempt. A macro, since it borrows all but the policies.
+macro_rules! view {
+    ($master:ident, $span:expr) => {
+        StepView {
+            span: $span,
+            held_end: &$master.exchange.held_end,
+            corrected_end: $master.exchange.corrected_end(),
+            fresh: &$master.exchange.fresh,
+            y_prev: &$master.exchange.y_prev,
+            y_step: &$master.exchange.y_step,
+            y_fresh: $master.exchange.y_fresh(),
+            ports: &$master.meter.ports,
+            flows: &$master.meter.flows,
+            bonds: &$master.network.bonds,
+            wiring: &$master.network.wiring,
+            feed_through: $master.needs_feed_through.then_some(&$master.feed_through[..]),
+            external: &$master.external,
+            doubled: $master.doubling.as_ref().and_then(|d| d.seen(&$master.exchange)),
+            after_restart: $master.after_restart,
+        }
+    };
+}
+use view;
 
 impl Master {
     /// Prepares a run.
@@ -107,7 +149,7 @@ impl Master {
             &policies.schedule,
             policies.extrapolation.max_order(),
             policies.correction.is_some(),
-            !settings.refresh.is_empty(),
+            !settings.refresh.is_empty() || policies.estimators.iter().any(|e| e.improves()),
         );
         exchange.allow_nonfinite = settings.allow_nonfinite;
         let mut external = vec![false; network.n_inputs];
@@ -119,10 +161,12 @@ impl Master {
         if let Some(interval) = settings.land_on {
             clock = clock.land_on(interval);
         }
-        let wants_way_back = policies.controller.may_reject()
+        let doubling = Doubling::wanted(&network, &policies);
+        let wants_way_back = doubling.is_some()
+            || policies.controller.may_reject()
             || network.members.iter().any(|m| m.capabilities.may_return_early);
         let keeps = wants_way_back && network.members.iter().all(|m| m.capabilities.can_restore);
-        Master {
+        let mut master = Master {
             exchange,
             meter,
             clock,
@@ -134,11 +178,22 @@ impl Master {
             probes: vec![0.0; network.n_probes],
             estimates: vec![Estimate { norm: 0.0, order: 1.0 }; policies.estimators.len()],
             statistics: Statistics::default(),
+            watch: BondWatch::new(network.bonds.bonds.len()),
             keeps,
+            doubling,
+            structure: None,
             network,
             policies,
             settings,
-        }
+        };
+        // The first time the tape grows; later its memory is reused.
+        master.remember();
+        master
+    }
+
+    /// The feed-through graph, known from the initialization on.
+    pub fn structure(&self) -> Option<&Structure> {
+        self.structure.as_ref()
     }
 
     /// The network.
@@ -149,6 +204,16 @@ impl Master {
     /// Powers and energies, of the last step and summed.
     pub fn meter(&self) -> &Meter {
         &self.meter
+    }
+
+    /// Where the residual power rose far above its own level.
+    pub fn watch(&self) -> &BondWatch {
+        &self.watch
+    }
+
+    /// What the correction did, bond by bond.
+    pub fn corrections(&self) -> Vec<(usize, CorrectionReport)> {
+        self.policies.correction.as_ref().map_or(Vec::new(), |c| c.reports())
     }
 
     /// Steps so far.
@@ -185,14 +250,19 @@ impl Master {
         let at_start = Span { start, end: start, h: 0.0 };
         let fail =
             |member, error| RunError::Subsystem { member, phase: "initialization", span: at_start, error };
+        if let Some(member) = self.no_way_back() {
+            return Err(RunError::NoWayBack { member });
+        }
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.enter(&Setup { start, stop }).map_err(|error| fail(s, error))?;
         }
-        self.settle(at_start)?;
+        let (rules, lenient) = (self.settings.initial, self.settings.allow_nonfinite);
+        let u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
+        self.look_at_structure(&u);
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.start().map_err(|error| fail(s, error))?;
         }
-        self.exchange.begin(&self.network, &self.policies.schedule, start);
+        self.begin(start);
         self.read_probes(at_start)?;
         Ok(observer.started(&StartView {
             t: start,
@@ -202,95 +272,128 @@ impl Master {
         }))
     }
 
-    /// Initial outputs along the feed-through order, repeated until nothing changes any more.
-    fn settle(&mut self, at_start: Span) -> Result<(), RunError> {
-        let network = &mut self.network;
-        let mut u = vec![0.0; network.n_inputs];
-        let mut y_new = vec![0.0; network.n_outputs];
-        network.externals_at(at_start.start, &mut u);
-        let y = &mut self.exchange.y_prev;
-        for pass in 0.. {
-            let mut worst = (0, 0.0f64);
-            for k in 0..network.evaluation_order.len() {
-                let s = network.evaluation_order[k];
-                let member = &mut network.members[s];
-                for i in member.inputs.clone().filter(|&i| network.wiring.is_coupled(i)) {
-                    let value = network.wiring.row(i, y);
-                    let change = (value - u[i]).abs() / (1.0 + value.abs());
-                    if change > worst.1 || change.is_nan() {
-                        worst = (i, change);
-                    }
-                    u[i] = value;
-                }
-                let out = &mut y_new[member.outputs.clone()];
-                member.simulator.evaluate(Inputs::constant(&u[member.inputs.clone()]), out).map_err(
-                    |error| RunError::Subsystem { member: s, phase: "initialization", span: at_start, error },
-                )?;
-                if !self.settings.allow_nonfinite && !out.iter().all(|v| v.is_finite()) {
-                    return Err(non_finite(out, member.outputs.start, at_start));
-                }
-                y[member.outputs.clone()].copy_from_slice(out);
-            }
-            if pass > 0 && worst.1 <= 1e-13 {
-                break;
-            }
-            if pass == MAX_INITIAL_PASSES {
-                return Err(RunError::InitialLoop { input: worst.0, change: worst.1, passes: pass });
-            }
-        }
-        Ok(())
+    /// A member that cannot go back although the estimators need big steps.
+    fn no_way_back(&self) -> Option<usize> {
+        let stuck = || self.network.members.iter().position(|m| !m.capabilities.can_restore);
+        self.doubling.as_ref().and_then(|_| stuck())
     }
 
-    /// Makes one accepted step.
+    /// The feed-through graph at the initial inputs `u`, probed where asked for.
+    fn look_at_structure(&mut self, u: &[f64]) {
+        for s in 0..self.network.members.len() {
+            if self.settings.probe_feed_through && !self.network.members[s].feed_through_known {
+                // Whoever refuses stays in the structure's list of unknowns.
+                let _ = probe_feed_through(&mut self.network, s, u);
+            }
+        }
+        let structure = Structure::of(&self.network);
+        for estimator in &mut self.policies.estimators {
+            estimator.prepare(&self.network, &structure, &self.settings.refresh);
+        }
+        self.structure = Some(structure);
+    }
+
+    /// The first communication point, after those that are known from before.
+    fn begin(&mut self, start: f64) {
+        let past = &self.settings.past;
+        for (k, (t, inputs)) in past.iter().enumerate() {
+            self.exchange.history.push(*t, |values| values.copy_from_slice(inputs));
+            if let Some(doubling) = self.doubling.as_mut().filter(|_| (past.len() - k).is_multiple_of(2)) {
+                doubling.end_of_pair(*t, inputs);
+            }
+        }
+        self.after_restart = past.is_empty();
+        self.exchange.begin(&self.network, &self.policies.schedule, start);
+        if let Some(doubling) = &mut self.doubling {
+            doubling.end_of_pair(start, self.exchange.history.values(0));
+        }
+    }
+
+    /// Makes one accepted step, or two if they are made in pairs.
     pub fn step(&mut self, observer: &mut dyn Observer) -> Result<Flow, RunError> {
+        match &self.doubling {
+            Some(_) => self.double_step(observer),
+            None => self.single_step(observer),
+        }
+    }
+
+    fn single_step(&mut self, observer: &mut dyn Observer) -> Result<Flow, RunError> {
         let mut proposal = self.clock.propose(self.wish);
         let mut rejections = 0;
+        let saved = self.keeps && self.save(proposal.span)?;
         let event = loop {
-            if self.keeps {
-                self.save(proposal.span)?;
-            }
-            match self.attempt(proposal.span)? {
-                Swept::Early { member, reached } => {
-                    if !self.keeps || !(reached > proposal.span.start) {
-                        return Err(RunError::EarlyReturn { member, span: proposal.span, reached });
+            let span = proposal.span;
+            let retry_h = match self.attempt(span) {
+                Ok(Swept::Early { member, reached }) => {
+                    if !saved || reached.is_nan() || reached <= span.start {
+                        return Err(RunError::EarlyReturn { member, span, reached });
                     }
-                    self.take_back(proposal, &mut rejections)?;
+                    self.take_back(span, &mut rejections)?;
                     proposal = self.clock.cut(reached);
+                    continue;
                 }
-                Swept::Whole { event } => {
-                    let span = proposal.span;
+                Ok(Swept::Whole { event }) => {
                     let driving = self.estimates.first().copied();
-                    let estimate = driving.unwrap_or(Estimate { norm: 0.0, order: 1.0 });
-                    // A step that something else shortened says nothing about the wish, unless it was still too long.
-                    let decision = if proposal.shortened && estimate.norm <= 1.0 {
-                        Decision::Accept { next_h: self.wish }
-                    } else {
-                        self.policies.controller.decide(estimate, span.h, self.keeps)
-                    };
-                    match decision {
+                    match self.judge(driving, span.h, proposal.shortened, saved) {
                         Decision::Accept { next_h } => {
                             self.wish = next_h;
                             break event;
                         }
-                        Decision::Reject { retry_h } => {
-                            self.take_back(proposal, &mut rejections)?;
-                            proposal = self.clock.propose(retry_h);
-                        }
+                        Decision::Reject { retry_h } => retry_h,
                     }
                 }
-            }
+                Err(error) => self.smaller_after(error, span.h, saved)?,
+            };
+            self.reject(span, span.h, retry_h, &mut rejections)?;
+            self.wish = retry_h;
+            proposal = self.clock.propose(retry_h);
         };
         self.accept(proposal.span, event, rejections, observer)
     }
 
-    fn take_back(&mut self, proposal: Proposal, rejections: &mut u32) -> Result<(), RunError> {
-        let span = proposal.span;
+    fn judge(&mut self, driving: Option<Estimate>, h: f64, shortened: bool, can_retry: bool) -> Decision {
+        let estimate = driving.unwrap_or(Estimate { norm: 0.0, order: 1.0 });
+        // A step that something else shortened says nothing about the wish, unless it was still too long.
+        if shortened && estimate.norm <= 1.0 {
+            return Decision::Accept { next_h: self.wish };
+        }
+        self.policies.controller.decide(estimate, h, can_retry)
+    }
+
+    /// The size to retry with after an attempt that could not be finished, or the error if there is none.
+    fn smaller_after(&mut self, error: RunError, h: f64, can_retry: bool) -> Result<f64, RunError> {
+        let endless = Estimate { norm: f64::INFINITY, order: 1.0 };
+        if !can_retry || !self.policies.controller.may_reject() || !error.may_pass_with_smaller_steps() {
+            return Err(error);
+        }
+        match self.policies.controller.decide(endless, h, true) {
+            Decision::Reject { retry_h } if retry_h < h => Ok(retry_h),
+            _ => Err(error),
+        }
+    }
+
+    /// Takes an attempt back because of its error; an error if a retry is pointless.
+    fn reject(&mut self, span: Span, h: f64, retry_h: f64, rejections: &mut u32) -> Result<(), RunError> {
+        if *rejections >= MAX_REJECTIONS || retry_h.is_nan() || retry_h >= h {
+            let norm = self.estimates.first().map_or(f64::NAN, |e| e.norm);
+            let view = view!(self, span);
+            let blame = self.policies.estimators.first().and_then(|e| e.blame(&view));
+            return Err(RunError::Rejections { span, norm, count: *rejections + 1, blame });
+        }
+        self.take_back(span, rejections)
+    }
+
+    fn take_back(&mut self, span: Span, rejections: &mut u32) -> Result<(), RunError> {
         *rejections += 1;
         self.statistics.rejected += 1;
         if *rejections > MAX_REJECTIONS {
             let norm = self.estimates.first().map_or(f64::NAN, |e| e.norm);
-            return Err(RunError::Rejections { span, norm, count: *rejections });
+            return Err(RunError::Rejections { span, norm, count: *rejections, blame: None });
         }
+        self.restore(span)
+    }
+
+    fn restore(&mut self, span: Span) -> Result<(), RunError> {
         for (s, member) in self.network.members.iter_mut().enumerate() {
             let fail = |error| RunError::Subsystem { member: s, phase: "going back", span, error };
             member.simulator.restore().map_err(fail)?;
@@ -298,17 +401,40 @@ impl Master {
         Ok(())
     }
 
-    fn save(&mut self, span: Span) -> Result<(), RunError> {
+    /// Saves everything. Where that fails, a step in a pair is impossible; a single one is made, counted and kept.
+    fn save(&mut self, span: Span) -> Result<bool, RunError> {
         for (s, member) in self.network.members.iter_mut().enumerate() {
-            let fail = |error| RunError::Subsystem { member: s, phase: "saving", span, error };
-            member.simulator.save().map_err(fail)?;
+            if let Err(error) = member.simulator.save() {
+                if self.doubling.is_some() {
+                    return Err(RunError::Subsystem { member: s, phase: "saving", span, error });
+                }
+                self.statistics.unsaved += 1;
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Tries a step and estimates its error; nothing is remembered.
     fn attempt(&mut self, span: Span) -> Result<Swept, RunError> {
+        let swept = self.sweep(span)?;
+        if let Swept::Whole { .. } = swept {
+            self.exchange.measure(&self.network, &mut self.meter, span);
+            let view = view!(self, span);
+            for (estimate, estimator) in self.estimates.iter_mut().zip(&self.policies.estimators) {
+                *estimate = estimator.estimate(&view);
+                if estimate.norm.is_nan() {
+                    estimate.norm = f64::INFINITY;
+                }
+            }
+        }
+        Ok(swept)
+    }
+
+    /// Crosses a span with all members, and refreshes.
+    fn sweep(&mut self, span: Span) -> Result<Swept, RunError> {
         let policies = &self.policies;
+        self.statistics.sweeps += 1;
         let swept = self.exchange.sweep(
             &mut self.network,
             &policies.schedule,
@@ -317,41 +443,10 @@ impl Master {
             &mut self.meter,
             span,
         )?;
-        if let Swept::Early { .. } = swept {
-            return Ok(swept);
+        if let Swept::Whole { .. } = swept {
+            self.exchange.freshen(&mut self.network, &self.settings.refresh, span)?;
         }
-        self.exchange.freshen(&mut self.network, &self.settings.refresh, span)?;
-        self.exchange.measure(&self.network, &mut self.meter, span);
-        let mut estimates = std::mem::take(&mut self.estimates);
-        let view = self.view(span);
-        for (estimate, estimator) in estimates.iter_mut().zip(&self.policies.estimators) {
-            *estimate = estimator.estimate(&view);
-            if estimate.norm.is_nan() {
-                estimate.norm = f64::INFINITY;
-            }
-        }
-        self.estimates = estimates;
         Ok(swept)
-    }
-
-    fn view(&self, span: Span) -> StepView<'_> {
-        StepView {
-            span,
-            held_end: &self.exchange.held_end,
-            corrected_end: self.exchange.corrected_end(),
-            fresh: &self.exchange.fresh,
-            y_prev: &self.exchange.y_prev,
-            y_step: &self.exchange.y_step,
-            y_fresh: self.exchange.y_fresh(),
-            ports: &self.meter.ports,
-            flows: &self.meter.flows,
-            bonds: &self.network.bonds,
-            wiring: &self.network.wiring,
-            feed_through: self.needs_feed_through.then_some(&self.feed_through[..]),
-            external: &self.external,
-            y_big: None,
-            after_restart: self.after_restart,
-        }
     }
 
     /// The step stands: everybody learns from it.
@@ -362,13 +457,56 @@ impl Master {
         rejections: u32,
         observer: &mut dyn Observer,
     ) -> Result<Flow, RunError> {
+        self.learn(span)?;
+        let runaway = watch_bonds(&mut self.watch, span, &self.meter.flows, self.settings.stop_runaway);
+        let norm = self.estimates.first().map_or(0.0, |e| e.norm);
+        let over_tolerance = self.count(span, norm);
+        let view = view!(self, span);
+        let report = StepReport {
+            number: self.statistics.accepted,
+            estimates: &self.estimates,
+            next_h: self.wish,
+            probes: &self.probes,
+            rejections,
+            over_tolerance,
+        };
+        let flow = observer.accepted(&view, &report);
+        self.exchange.commit(&self.policies.schedule, span);
+        if let Some(doubling) = &mut self.doubling {
+            doubling.end_of_pair(span.end, self.exchange.history.values(0));
+        }
+        self.after_restart = false;
+        if self.clock.advance(span) | event {
+            self.statistics.events += 1;
+            self.watch.restart();
+            self.restart();
+            if let Some(doubling) = &mut self.doubling {
+                doubling.restart();
+            }
+        }
+        runaway.map(|()| flow)
+    }
+
+    /// Policies and meter learn from an attempt.
+    fn learn(&mut self, span: Span) -> Result<(), RunError> {
         if self.needs_feed_through {
             self.read_feed_through(span)?;
         }
         self.read_probes(span)?;
-        let norm = self.estimates.first().map_or(0.0, |e| e.norm);
-        let over_tolerance = norm > 1.0;
+        self.meter.commit(span);
+        let view = view!(self, span);
+        if let Some(correction) = &mut self.policies.correction {
+            correction.commit(&view);
+        }
+        self.policies.extrapolation.commit(&view);
+        self.policies.estimators.iter_mut().for_each(|e| e.commit(&view));
+        Ok(())
+    }
+
+    /// Enters an accepted step into the statistics; true if it is over tolerance.
+    fn count(&mut self, span: Span, norm: f64) -> bool {
         self.statistics.accept(span.h);
+        let over_tolerance = norm > 1.0;
         if over_tolerance {
             self.statistics.over_tolerance += 1;
             if span.h <= self.policies.controller.floor() * (1.0 + 1e-9) {
@@ -379,39 +517,11 @@ impl Master {
         if norm > self.statistics.worst_norm.0 {
             self.statistics.worst_norm = (norm, span.end);
         }
-        self.meter.commit(span);
-
-        // Policies learn through the same view that observers get; they are moved out while it is borrowed.
-        let mut correction = self.policies.correction.take();
-        let mut estimators = std::mem::take(&mut self.policies.estimators);
-        let view = self.view(span);
-        if let Some(correction) = &mut correction {
-            correction.commit(&view);
-        }
-        estimators.iter_mut().for_each(|e| e.commit(&view));
-        let report = StepReport {
-            number: self.statistics.accepted,
-            estimates: &self.estimates,
-            next_h: self.wish,
-            probes: &self.probes,
-            rejections,
-            over_tolerance,
-        };
-        let flow = observer.accepted(&view, &report);
-        self.policies.correction = correction;
-        self.policies.estimators = estimators;
-
-        self.exchange.commit(&self.policies.schedule, span);
-        self.after_restart = false;
-        if self.clock.advance(span) | event {
-            self.restart();
-        }
-        Ok(flow)
+        over_tolerance
     }
 
     /// After a discontinuity the past does not foretell the future.
     fn restart(&mut self) {
-        self.statistics.events += 1;
         self.exchange.restart();
         self.policies.extrapolation.restart();
         if let Some(correction) = &mut self.policies.correction {
@@ -452,5 +562,13 @@ impl Master {
     pub fn finish(&mut self) -> Vec<(usize, crate::subsystem::SubsystemError)> {
         let members = self.network.members.iter_mut().enumerate();
         members.filter_map(|(s, m)| m.simulator.finish().err().map(|error| (s, error))).collect()
+    }
+}
+
+/// Watches the bonds in an accepted step; an error if the power of one runs away and that is to `stop` the run.
+fn watch_bonds(watch: &mut BondWatch, span: Span, flows: &[BondFlow], stop: bool) -> Result<(), RunError> {
+    match watch.commit(span, flows).filter(|_| stop) {
+        Some(bond) => Err(RunError::Runaway { bond, span, power: flows[bond].exchanged_power }),
+        None => Ok(()),
     }
 }

@@ -7,6 +7,10 @@ pub struct Statistics {
     pub accepted: u64,
     /// Attempts that were taken back.
     pub rejected: u64,
+    /// Sweeps: how often every subsystem was asked to cross a macro step, big steps and rejected ones included.
+    pub sweeps: u64,
+    /// Steps that could not be taken back because saving failed.
+    pub unsaved: u64,
     /// Steps that were kept although their error norm exceeds 1.
     pub over_tolerance: u64,
     /// Steps over tolerance at the smallest step size.
@@ -22,19 +26,36 @@ pub struct Statistics {
     /// The largest step, in s.
     pub max_step: f64,
     /// Steps by size in bins of 0.1 %.
-    bins: Vec<u64>,
+    bins: Bins,
 }
 
-const BINS_PER_E: f64 = 1000.0;
+/// Counts of steps; too many to print.
+#[derive(Clone)]
+struct Bins(Vec<u64>);
+
+impl std::fmt::Debug for Bins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bins", self.0.len())
+    }
+}
+
 const SMALLEST: f64 = 1e-15;
+const LARGEST: f64 = 1e9;
+/// Of the bits of a positive number the exponent and ten bits of the mantissa are kept: bins of 0.05 to 0.1 %.
+const DROPPED: u32 = 42;
+
+fn bin(h: f64) -> u64 {
+    h.to_bits() >> DROPPED
+}
 
 impl Default for Statistics {
     fn default() -> Self {
-        // From 1e-15 s to 1e9 s.
-        let bins = vec![0; (24.0 * std::f64::consts::LN_10 * BINS_PER_E) as usize];
+        let bins = vec![0; (bin(LARGEST) - bin(SMALLEST) + 1) as usize];
         Statistics {
             accepted: 0,
             rejected: 0,
+            sweeps: 0,
+            unsaved: 0,
             over_tolerance: 0,
             at_floor: 0,
             first_at_floor: None,
@@ -42,7 +63,7 @@ impl Default for Statistics {
             worst_norm: (0.0, 0.0),
             min_step: f64::INFINITY,
             max_step: 0.0,
-            bins,
+            bins: Bins(bins),
         }
     }
 }
@@ -53,9 +74,8 @@ impl Statistics {
         self.accepted += 1;
         self.min_step = self.min_step.min(h);
         self.max_step = self.max_step.max(h);
-        let bin = ((h / SMALLEST).ln() * BINS_PER_E) as usize;
-        let last = self.bins.len() - 1;
-        self.bins[bin.min(last)] += 1;
+        let bin = bin(h).clamp(bin(SMALLEST), bin(LARGEST)) - bin(SMALLEST);
+        self.bins.0[bin as usize] += 1;
     }
 
     /// The median step to 0.1 %, in s; NaN without steps.
@@ -64,10 +84,11 @@ impl Statistics {
             return f64::NAN;
         }
         let mut seen = 0;
-        for (bin, count) in self.bins.iter().enumerate() {
+        for (index, count) in self.bins.0.iter().enumerate() {
             seen += count;
             if 2 * seen >= self.accepted {
-                let middle = SMALLEST * ((bin as f64 + 0.5) / BINS_PER_E).exp();
+                let middle =
+                    f64::from_bits(((bin(SMALLEST) + index as u64) << DROPPED) | (1 << (DROPPED - 1)));
                 return middle.clamp(self.min_step, self.max_step);
             }
         }

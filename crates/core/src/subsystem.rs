@@ -221,8 +221,8 @@ impl std::error::Error for SubsystemError {}
 
 /// Anything that advances in time. Called only from the thread that created it.
 ///
-/// The order of calls: `bind`, `enter`, `evaluate`*, `start`, then any mixture of `advance`, `evaluate`,
-/// `feed_through`, `probe`, `save` and `restore`, then `finish`.
+/// The order of calls: `bind`, `enter`, a mixture of `evaluate` and `feed_through`, `start`, then any mixture of
+/// `advance`, `evaluate`, `feed_through`, `probe`, `save` and `restore`, then `finish`.
 pub trait Subsystem {
     /// Variables and capabilities; constant after construction.
     fn info(&self) -> &Info;
@@ -249,7 +249,7 @@ pub trait Subsystem {
         Err(SubsystemError::Unsupported { call: "feed_through" })
     }
 
-    /// The probes' values; called at accepted steps only.
+    /// The probes' values; called at the ends of steps, a few of which may be taken back.
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError>;
 
     /// Keeps the whole state in one slot that is reused.

@@ -33,8 +33,32 @@ pub struct StepView<'a> {
     pub feed_through: Option<&'a [f64]>,
     /// Inputs that follow known signals: their jumps are not errors.
     pub external: &'a [bool],
-    /// Outputs of one big step over the same span, if the stepper made one.
-    pub y_big: Option<&'a [f64]>,
+    /// The big step over this and the last step, if one was made: in the second small step of a pair only.
+    pub doubled: Option<Doubled<'a>>,
     /// The step follows a start or an event: there is no past.
     pub after_restart: bool,
+}
+
+/// One big step beside two small ones over the same time (arnold2013 §4).
+#[derive(Clone, Copy)]
+pub struct Doubled<'a> {
+    /// Where both start, in seconds; the view's own span is the second small step.
+    pub start: f64,
+    /// Times of the nodes behind the held inputs of the first small step, the newest first.
+    pub nodes: &'a [f64],
+    /// Times of the nodes behind the held inputs of the second small step, the newest first.
+    pub later_nodes: &'a [f64],
+    /// The big step through the nodes of big steps, where an estimator asked for it.
+    pub classic: Option<Big<'a>>,
+    /// The big step through the nodes of the first small step, where an estimator asked for it.
+    pub modified: Option<Big<'a>>,
+}
+
+/// What a big step came to.
+#[derive(Clone, Copy)]
+pub struct Big<'a> {
+    /// Outputs at its end, refreshed where refresh is on; NaN if it could not be made.
+    pub y: &'a [f64],
+    /// Times of the nodes behind its held inputs, the newest first.
+    pub nodes: &'a [f64],
 }

@@ -8,6 +8,7 @@ use crate::source::{At, Place};
 use crate::system::{MAX_RATE, Refresh, System};
 use crate::timing::{Timed, Timing};
 use powerbond_core::error::RunError;
+use powerbond_core::estimator::Blame;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::network::{
@@ -94,17 +95,43 @@ impl Prepared {
                     when(span)
                 ),
             },
-            RunError::InitialLoop { input, change, passes } => Error::Accuracy {
-                message: format!(
-                    "the initial values do not settle: after {passes} passes `{}` still changes by {change:e} (relative). \
-                     It is part of an algebraic loop",
-                    names.inputs[*input]
+            RunError::NoWayBack { member } => Error::input(
+                None,
+                format!(
+                    "{}: the method takes steps back, and this subsystem cannot go back to a saved state. The energy and \
+                     predictor estimates need no way back",
+                    names.subsystems[*member]
                 ),
-            },
-            RunError::Rejections { span, norm, count } => Error::Accuracy {
+            ),
+            RunError::InitialLoop { inputs, change, passes } => {
+                let inputs: Vec<String> = inputs.iter().map(|&i| format!("`{}`", names.inputs[i])).collect();
+                Error::Accuracy {
+                    message: format!(
+                        "the initial values of the algebraic loop through {} do not settle: after {passes} passes they \
+                         still change by {change:e} (relative)",
+                        inputs.join(", ")
+                    ),
+                }
+            }
+            RunError::Rejections { span, norm, count, blame } => {
+                let what = match blame {
+                    Some(Blame::Output(output)) => format!(", most of it from `{}`", names.outputs[*output]),
+                    Some(Blame::Bond(bond)) => format!(", most of it from bond `{}`", names.bonds[*bond]),
+                    None => String::new(),
+                };
+                Error::Accuracy {
+                    message: format!(
+                        "{} failed {count} time(s); its error norm is still {norm} (1 is allowed){what}",
+                        when(span)
+                    ),
+                }
+            }
+            RunError::Runaway { bond, span, power } => Error::Accuracy {
                 message: format!(
-                    "{} was taken back {count} times; its error norm is still {norm} (1 is allowed)",
-                    when(span)
+                    "the coupling is unstable: the power through bond `{}` grows without bound ({power:.3e} W at t = {} s), and the \
+                     coupling itself creates it. Take a smaller step, another split, or a method with less delay (`hold = 1`, \
+                     `refresh = true`)",
+                    names.bonds[*bond], span.end
                 ),
             },
         }
@@ -201,6 +228,7 @@ impl System {
             network: &network,
             names: &names,
             holds: &holds,
+            rates: &rates,
             start,
             duration: stop - start,
             step,
@@ -229,7 +257,7 @@ impl System {
             ));
         }
         let policies = Policies {
-            schedule: catalogue::schedule(&method.schedule, &context, &rates)?,
+            schedule: catalogue::schedule(&method.schedule, &context)?,
             extrapolation: catalogue::extrapolation(&context),
             correction: catalogue::correction(&method.correction, &context)?,
             estimators,

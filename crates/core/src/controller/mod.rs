@@ -3,10 +3,12 @@
 mod fixed;
 mod limits;
 mod pi;
+mod rejecting;
 
 pub use fixed::Fixed;
 pub use limits::Limits;
 pub use pi::Pi;
+pub use rejecting::Rejecting;
 
 use crate::estimator::Estimate;
 use crate::tape::Persist;

@@ -1,11 +1,13 @@
 //! Corrections of held inputs: what the last step got wrong is given back in the next.
 
+mod energy;
 mod nepce;
 
+pub use energy::{EffortSide, EnergyCorrection, Form, mu_by_rule};
 pub use nepce::{FeedThroughGain, Nepce, StepRatio};
 
 use crate::subsystem::Span;
-use crate::tape::Persist;
+use crate::tape::{Persist, Tape};
 use crate::view::StepView;
 use std::ops::Range;
 
@@ -24,4 +26,39 @@ pub trait InputCorrection: Persist {
 
     /// Forgets the past after an event.
     fn restart(&mut self);
+
+    /// What was done to each corrected bond, for corrections that work on bonds.
+    fn reports(&self) -> Vec<(usize, CorrectionReport)> {
+        Vec::new()
+    }
+}
+
+/// What an energy correction did to a bond. Counts are numbers, so that they fit on a tape.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CorrectionReport {
+    /// Energy that the correction put in, in J.
+    pub added: f64,
+    /// Energy that it took out, in J.
+    pub removed: f64,
+    /// 𝒰: energy that it wanted to correct and could not, in J (rodriguez2022 eq. 16).
+    pub uncorrected: f64,
+    /// Steps.
+    pub steps: f64,
+    /// Steps in which the cap cut the correction.
+    pub capped: f64,
+    /// Steps without correction, because nothing moved.
+    pub idle: f64,
+}
+
+impl Persist for CorrectionReport {
+    fn save(&self, tape: &mut Tape) {
+        tape.extend(&[self.added, self.removed, self.uncorrected, self.steps, self.capped, self.idle]);
+    }
+
+    fn load(&mut self, tape: &mut Tape) {
+        let mut values = [0.0; 6];
+        tape.fill(&mut values);
+        let [added, removed, uncorrected, steps, capped, idle] = values;
+        *self = CorrectionReport { added, removed, uncorrected, steps, capped, idle };
+    }
 }

@@ -2,10 +2,13 @@
 
 mod energy;
 mod predictor;
+mod richardson;
 
 pub use energy::{Energy, Residual};
 pub use predictor::{OutputTolerance, Predictor};
+pub use richardson::{Constants, Richardson, Tolerance};
 
+use crate::network::{Network, Structure};
 use crate::tape::Persist;
 use crate::view::StepView;
 
@@ -18,10 +21,50 @@ pub struct Estimate {
     pub order: f64,
 }
 
+/// A second solution that an estimator needs: one step of twice the size, from a saved state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BigStep {
+    /// Inputs held through the ends of the past big steps: every other node (arnold2013 eq. 21–24).
+    Classic,
+    /// Inputs held through the same nodes as in the first small step (arnold2013 eq. 26).
+    Modified,
+}
+
+/// What an error is blamed on, flat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// An output.
+    Output(usize),
+    /// A bond.
+    Bond(usize),
+}
+
 /// Estimates the error of a step. `estimate` only looks; `commit` remembers accepted steps.
 pub trait ErrorEstimator: Persist {
+    /// The big step that it compares with, if any. Then steps are made in pairs, every subsystem must be able to go
+    /// back, and the estimate of a pair is asked for after its second step.
+    fn big_step(&self) -> Option<BigStep> {
+        None
+    }
+
+    /// Looks at the structure of the network once, at initialization; members in `refreshed` re-read their outputs.
+    fn prepare(&mut self, _network: &Network, _structure: &Structure, _refreshed: &[usize]) {}
+
     /// The norm of an attempted step.
     fn estimate(&self, step: &StepView<'_>) -> Estimate;
+    /// What contributes most to the norm.
+    fn blame(&self, _step: &StepView<'_>) -> Option<Blame> {
+        None
+    }
+
+    /// Whether it has better outputs to offer than those of the step: see `improve`.
+    fn improves(&self) -> bool {
+        false
+    }
+
+    /// Replaces outputs in `y` by better ones, which are passed on and recorded instead. Asked after a step is accepted.
+    fn improve(&self, _step: &StepView<'_>, _y: &mut [f64]) {}
+
     /// Learns from an accepted step.
     fn commit(&mut self, step: &StepView<'_>);
     /// Forgets the past after an event.

@@ -50,7 +50,9 @@ impl Extrapolation for Polynomial {
 
     fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut Held) {
         if self.max_order == 0 {
-            out.value[inputs.clone()].copy_from_slice(&nodes.values(0)[inputs]);
+            out.value[inputs.clone()].copy_from_slice(&nodes.values(0)[inputs.clone()]);
+            // There are slopes if other inputs follow lines.
+            out.slope.get_mut(inputs).into_iter().for_each(|slope| slope.fill(0.0));
             return;
         }
         if let Some((order, handed)) = self.uniform {

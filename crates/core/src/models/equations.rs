@@ -44,6 +44,12 @@ pub trait Equations<const NI: usize, const NO: usize>: Clone + 'static {
     /// The outputs for the inputs `u` at this instant.
     fn output(&self, u: &[f64; NI]) -> [f64; NO];
 
+    /// When the inputs that `output` gets after a step of length `h` are sampled, in seconds after its start: at its
+    /// end, unless the model says otherwise.
+    fn output_time(&self, h: f64) -> f64 {
+        h
+    }
+
     /// Local variable `k`, counted from 0; `u` are the inputs at this instant.
     fn local(&self, k: usize, u: &[f64; NI]) -> f64;
 
@@ -117,10 +123,12 @@ pub struct Built<E, const NI: usize, const NO: usize> {
     /// Held inputs of the current step; unbound ones keep their start value.
     held: Held<NI>,
     saved_held: Held<NI>,
-    /// Inputs at the current instant.
+    /// Inputs at the current instant, as the outputs see them.
     now: [f64; NI],
     saved_now: [f64; NI],
     inputs: Vec<usize>,
+    /// Every input is bound, in the model's own order.
+    whole: bool,
     outputs: Vec<usize>,
     probes: Vec<usize>,
     /// For each bound feed-through pair its place in the model's own list.
@@ -159,6 +167,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Built<E, NI, NO> {
             now: start,
             saved_now: start,
             inputs: Vec::new(),
+            whole: false,
             outputs: Vec::new(),
             probes: Vec::new(),
             pairs: Vec::new(),
@@ -182,6 +191,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
 
     fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
         self.inputs = binding.inputs.clone();
+        self.whole = self.inputs.iter().copied().eq(0..NI);
         self.outputs = binding.outputs.iter().map(|&v| v - NI).collect();
         self.probes = binding.probes.clone();
         let own = self.equations.feed_through();
@@ -207,19 +217,27 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        for (k, &i) in self.inputs.iter().enumerate() {
-            self.held.value[i] = u.value[k];
+        match <[f64; NI]>::try_from(u.value) {
+            // As a block: reading an array right after writing it element by element stalls the processor.
+            Ok(all) if self.whole => {
+                self.held.value = all;
+                self.now = all;
+            }
+            _ => {
+                for (&value, &i) in u.value.iter().zip(&self.inputs) {
+                    self.held.value[i] = value;
+                    self.now[i] = value;
+                }
+            }
         }
-        if u.slope.is_empty() {
-            self.now = self.held.value;
-        } else {
+        if !u.slope.is_empty() {
             let follows = self.info.capabilities.input_derivatives;
             for (k, &i) in self.inputs.iter().enumerate() {
                 self.held.slope[i] = if follows > 0 { u.slope[k] } else { 0.0 };
                 self.held.curvature[i] =
                     if follows > 1 { u.curvature.get(k).copied().unwrap_or(0.0) } else { 0.0 };
             }
-            self.now = self.held.all(span.h);
+            self.now = self.held.all(self.equations.output_time(span.h));
         }
         self.equations.step(span.start, span.h, &self.held)?;
         self.read(y);

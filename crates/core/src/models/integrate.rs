@@ -70,6 +70,25 @@ fn stage<const N: usize>(
     (at, error)
 }
 
+/// Crosses `steps` steps of length `h` by the classical method of order 4: an independent judge of the other one.
+#[cfg(test)]
+pub(super) fn runge_kutta<const N: usize>(
+    x: &mut [f64; N],
+    h: f64,
+    steps: u32,
+    f: impl Fn(f64, &[f64; N]) -> [f64; N],
+) {
+    for n in 0..steps {
+        let t = f64::from(n) * h;
+        let along = |d: &[f64; N], h: f64| std::array::from_fn(|i| x[i] + h * d[i]);
+        let a = f(t, x);
+        let b = f(t + 0.5 * h, &along(&a, 0.5 * h));
+        let c = f(t + 0.5 * h, &along(&b, 0.5 * h));
+        let d = f(t + h, &along(&c, h));
+        *x = std::array::from_fn(|i| x[i] + h / 6.0 * (a[i] + 2.0 * (b[i] + c[i]) + d[i]));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::dormand_prince;

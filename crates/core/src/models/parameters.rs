@@ -69,6 +69,13 @@ pub enum ParameterValue {
     Text(String),
 }
 
+impl ParameterValue {
+    /// Numbers by name, as [`ModelSpec::build`] takes them.
+    pub fn numbers(list: &[(&str, f64)]) -> Vec<(String, ParameterValue)> {
+        list.iter().map(|&(name, x)| (name.to_owned(), ParameterValue::Number(x))).collect()
+    }
+}
+
 impl fmt::Display for ParameterValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -5,6 +5,7 @@
 
 use super::equations::{input, local, output};
 use super::integrate::dormand_prince;
+use super::micro::{EULER, Integrator, micro_steps};
 use super::{Built, Capability, Domain, Equations, Held, ModelSpec, ParameterSpec, Parameters};
 use crate::subsystem::{SubsystemError, Variable};
 
@@ -43,38 +44,7 @@ impl Damper {
     }
 }
 
-/// Micro steps of a model.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Integrator {
-    /// Explicit Euler with this many equal micro steps.
-    Euler(u32),
-    /// Dormand–Prince with a tolerance of 1e-10.
-    Accurate,
-}
-
-const ACCURATE: f64 = 1e-10;
-
-impl Integrator {
-    fn of(p: &Parameters) -> Self {
-        match p.choice("integrator") {
-            "accurate" => Integrator::Accurate,
-            _ => Integrator::Euler(p.count("micro_steps")),
-        }
-    }
-}
-
-const MICRO_STEPS: ParameterSpec = ParameterSpec {
-    name: "micro_steps",
-    unit: "",
-    domain: Domain::Count { default: 10, min: 1, max: 1_000_000 },
-    description: "Euler steps of the subsystem within one step",
-};
-const INTEGRATOR: ParameterSpec = ParameterSpec {
-    name: "integrator",
-    unit: "",
-    domain: Domain::Choice(&["euler", "accurate"]),
-    description: "Explicit Euler as in the papers, or an adaptive method of order 5",
-};
+const MICRO_STEPS: ParameterSpec = micro_steps(10);
 const STIFFNESS: ParameterSpec = ParameterSpec {
     name: "stiffness",
     unit: "N/m",
@@ -114,7 +84,7 @@ const fn mass(default: f64) -> ParameterSpec {
 pub static CHASSIS: ModelSpec = ModelSpec {
     name: "quarter-car/chassis",
     description: "The chassis of a quarter car: a mass that a force moves",
-    parameters: &[mass(400.0), MICRO_STEPS, INTEGRATOR],
+    parameters: &[mass(400.0), MICRO_STEPS, EULER],
     make: |p| {
         let equations = Chassis { mass: p.number("mass"), integrator: Integrator::of(p), z: 0.0, v: 0.0 };
         Box::new(Built::new(CHASSIS.name, equations, Capability::of(p)))
@@ -125,7 +95,7 @@ pub static CHASSIS: ModelSpec = ModelSpec {
 pub static WHEEL_SUSPENSION: ModelSpec = ModelSpec {
     name: "quarter-car/wheel-suspension",
     description: "Wheel, tyre and suspension of a quarter car; the suspension force feeds the chassis velocity through",
-    parameters: &[mass(40.0), STIFFNESS, TYRE_STIFFNESS, DAMPING, DAMPER, FAR_END, MICRO_STEPS, INTEGRATOR],
+    parameters: &[mass(40.0), STIFFNESS, TYRE_STIFFNESS, DAMPING, DAMPER, FAR_END, MICRO_STEPS, EULER],
     make: |p| {
         let equations = WheelSuspension {
             mass: p.number("mass"),
@@ -145,7 +115,7 @@ pub static WHEEL_SUSPENSION: ModelSpec = ModelSpec {
 pub static CHASSIS_SUSPENSION: ModelSpec = ModelSpec {
     name: "quarter-car/chassis-suspension",
     description: "Chassis and suspension of a quarter car; the suspension force feeds the wheel velocity through",
-    parameters: &[mass(400.0), STIFFNESS, DAMPING, DAMPER, FAR_END, MICRO_STEPS, INTEGRATOR],
+    parameters: &[mass(400.0), STIFFNESS, DAMPING, DAMPER, FAR_END, MICRO_STEPS, EULER],
     make: |p| {
         let equations = ChassisSuspension {
             mass: p.number("mass"),
@@ -164,7 +134,7 @@ pub static CHASSIS_SUSPENSION: ModelSpec = ModelSpec {
 pub static WHEEL: ModelSpec = ModelSpec {
     name: "quarter-car/wheel",
     description: "Wheel and tyre of a quarter car; `force` is what the wheel exerts on the suspension",
-    parameters: &[mass(40.0), TYRE_STIFFNESS, MICRO_STEPS, INTEGRATOR],
+    parameters: &[mass(40.0), TYRE_STIFFNESS, MICRO_STEPS, EULER],
     make: |p| {
         let equations = Wheel {
             mass: p.number("mass"),
@@ -203,11 +173,11 @@ impl Equations<1, 1> for Chassis {
         let [f, slope, curvature] = [u.value[0], u.slope[0], u.curvature[0]];
         match self.integrator {
             // A held force makes every number of Euler steps the same one.
-            Integrator::Euler(_) if slope == 0.0 && curvature == 0.0 => {
+            Integrator::Micro(_) if slope == 0.0 && curvature == 0.0 => {
                 self.z += h * self.v;
                 self.v += f * h / self.mass;
             }
-            Integrator::Euler(n) => {
+            Integrator::Micro(n) => {
                 let dt = h / f64::from(n);
                 for i in 0..n {
                     self.z += dt * self.v;
@@ -283,7 +253,7 @@ impl Equations<2, 1> for WheelSuspension {
             let u = u.all(tau);
             self.rate(x, &u, moves * u[0])
         };
-        integrate(self.integrator, &mut x, h, &mut guess, rate);
+        self.integrator.euler(&mut x, h, &mut guess, rate);
         self.x = x;
         self.guess = guess;
         Ok(())
@@ -347,7 +317,7 @@ impl Equations<1, 1> for ChassisSuspension {
             let wheel_velocity = u.at(0, tau);
             [x[1], -self.force(x, wheel_velocity) / self.mass, moves * wheel_velocity]
         };
-        integrate(self.integrator, &mut x, h, &mut guess, rate);
+        self.integrator.euler(&mut x, h, &mut guess, rate);
         self.x = x;
         self.guess = guess;
         Ok(())
@@ -398,7 +368,7 @@ impl Equations<2, 1> for Wheel {
             let [force, road] = u.all(tau);
             [x[1], (-force - self.tyre_stiffness * (x[0] - road)) / self.mass]
         };
-        integrate(self.integrator, &mut x, h, &mut guess, rate);
+        self.integrator.euler(&mut x, h, &mut guess, rate);
         self.x = x;
         self.guess = guess;
         Ok(())
@@ -416,28 +386,6 @@ impl Equations<2, 1> for Wheel {
 /// How far the far end of the suspension moves in a step: the integral of the held velocity (input 0).
 fn far_end_travel<const N: usize>(u: &Held<N>, h: f64) -> f64 {
     h * (u.value[0] + h * (u.slope[0] / 2.0 + h * u.curvature[0] / 6.0))
-}
-
-/// Crosses `h`; `rate(tau, x)` takes the time since the start of the step.
-fn integrate<const N: usize>(
-    integrator: Integrator,
-    x: &mut [f64; N],
-    h: f64,
-    guess: &mut f64,
-    rate: impl Fn(f64, &[f64; N]) -> [f64; N],
-) {
-    match integrator {
-        Integrator::Euler(n) => {
-            let dt = h / f64::from(n);
-            for i in 0..n {
-                let d = rate(f64::from(i) * dt, x);
-                for (x, d) in x.iter_mut().zip(d) {
-                    *x += dt * d;
-                }
-            }
-        }
-        Integrator::Accurate => dormand_prince(x, 0.0, h, ACCURATE, guess, rate),
-    }
 }
 
 /// The monolithic quarter car: no coupling, no coupling error.

@@ -374,6 +374,7 @@ impl NetworkBuilder {
         let mut feed_through = Vec::new();
         let (mut n_inputs, mut n_outputs, mut n_probes) = (0, 0, 0);
         let (mut owner_of_input, mut owner_of_output) = (Vec::new(), Vec::new());
+        let mut input_start = Vec::new();
         for (s, ((name, mut simulator), binding)) in self.subsystems.into_iter().zip(bindings).enumerate() {
             simulator.bind(&binding).map_err(|error| BuildError {
                 subject: Subject::Subsystem(name.clone()),
@@ -382,12 +383,14 @@ impl NetworkBuilder {
             let first_pair = feed_through.len();
             feed_through.extend(binding.feed_through.iter().map(|&(o, i)| (n_outputs + o, n_inputs + i)));
             let info = simulator.info();
+            input_start.extend(binding.inputs.iter().map(|&v| info.variables[v].start));
             members.push(Member {
                 inputs: n_inputs..n_inputs + binding.inputs.len(),
                 outputs: n_outputs..n_outputs + binding.outputs.len(),
                 probes: n_probes..n_probes + binding.probes.len(),
                 feed_through: first_pair..feed_through.len(),
                 feed_through_known: matches!(info.feed_through, FeedThrough::Declared(_)),
+                probed: None,
                 capabilities: info.capabilities,
                 simulator,
             });
@@ -403,6 +406,7 @@ impl NetworkBuilder {
             externals,
             bonds,
             feed_through,
+            input_start,
             n_inputs,
             n_outputs,
             n_probes,

@@ -2,13 +2,17 @@
 
 mod builder;
 pub mod graph;
+pub(crate) mod initial;
 mod schedule;
+mod structure;
 mod wiring;
 
 pub use builder::{
     BondSpec, BuildError, ConnectionSpec, Names, NetworkBuilder, PortSpec, Problem, Subject, VariableName,
 };
-pub use schedule::{Schedule, ScheduleKind, Seen, Stage};
+pub use initial::Initial;
+pub use schedule::{Group, Part, Schedule, ScheduleKind, Seen, Stage, Sum};
+pub use structure::{AlgebraicLoop, Asymptotics, Structure, probe_feed_through};
 pub use wiring::{Row, Wiring};
 
 use crate::bond::Bonds;
@@ -30,6 +34,8 @@ pub struct Member {
     pub feed_through: Range<usize>,
     /// Whether its feed-through is declared; if not, every pair of its inputs and outputs is possible.
     pub feed_through_known: bool,
+    /// `(output, input)`, flat, of the feed-through that was found by perturbing inputs, if that was done.
+    pub probed: Option<Vec<(usize, usize)>>,
     /// What it can do.
     pub capabilities: Capabilities,
 }
@@ -54,6 +60,8 @@ pub struct Network {
     pub bonds: Bonds,
     /// `(output, input)`, flat, of every declared feed-through pair, member by member.
     pub feed_through: Vec<(usize, usize)>,
+    /// The start value of every input: a first guess where something feeds it.
+    pub input_start: Vec<f64>,
     /// How many inputs there are.
     pub n_inputs: usize,
     /// How many outputs there are.
@@ -80,6 +88,12 @@ impl Network {
             edges[m].dedup();
         }
         edges
+    }
+
+    /// `(output, input)`, flat, of all feed-through that is declared or was probed.
+    pub fn feed_through_pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let probed = self.members.iter().filter_map(|m| m.probed.as_deref()).flatten();
+        self.feed_through.iter().chain(probed).copied()
     }
 
     /// Sets the inputs that follow known signals to their value at `t`.

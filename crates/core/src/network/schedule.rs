@@ -57,8 +57,39 @@ pub struct Stage {
     pub between: Vec<usize>,
     /// Inputs that see a line over the sub-step.
     pub between_inner: Vec<usize>,
+    /// Inputs whose sources are not all seen in the same way: the parts that add up to each.
+    pub mixed: Vec<Vec<Part>>,
     /// Indices into the network's externals.
     pub externals: Vec<usize>,
+}
+
+/// What some sources of an input add up to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sum {
+    /// The input, flat.
+    pub input: usize,
+    /// `(output, gain)`.
+    pub sources: Vec<(usize, f64)>,
+    /// Is added.
+    pub offset: f64,
+}
+
+impl Sum {
+    /// `offset + Σ gain · y`.
+    pub fn of(&self, y: &[f64]) -> f64 {
+        self.sources.iter().fold(self.offset, |sum, &(output, gain)| sum + gain * y[output])
+    }
+}
+
+/// The sources of an input that are seen in the same way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What they add up to.
+    pub sum: Sum,
+    /// They belong to the same fast group as the input.
+    pub inside: bool,
+    /// How they are seen.
+    pub seen: Seen,
 }
 
 /// Members of one rate above 1 that exchange among themselves at that rate.
@@ -68,8 +99,11 @@ pub struct Group {
     pub rate: u32,
     /// Inputs with a source inside the group.
     pub inner: Vec<Range<usize>>,
-    /// Whether each member belongs to it.
-    pub contains: Vec<bool>,
+    /// What is remembered of each of them at the points where the group exchanges: all of it, or the part that is
+    /// extrapolated from these points.
+    pub nodes: Vec<Sum>,
+    /// Some input sees a part of its sources, but not all, on a line over the sub-step.
+    pub lines: bool,
 }
 
 /// A macro step as data.
@@ -79,6 +113,8 @@ pub struct Schedule {
     pub stages: Vec<Stage>,
     /// The fast groups that exchange among themselves.
     pub groups: Vec<Group>,
+    /// Parts of inputs that are extrapolated from communication points while other parts are not.
+    pub waiting: Vec<Sum>,
     /// Sub-steps of each member per macro step.
     pub rates: Vec<u32>,
     /// Some stage reads values that an earlier stage made.
@@ -89,15 +125,23 @@ impl Schedule {
     /// The stages of one macro step. `rates[s]` is the number of sub-steps of member s.
     pub fn new(network: &Network, kind: &ScheduleKind, rates: &[u32]) -> Self {
         let blocks = blocks(network, kind, rates);
-        let mut schedule =
-            Schedule { stages: Vec::new(), groups: Vec::new(), rates: rates.to_vec(), chained: false };
+        let mut schedule = Schedule {
+            stages: Vec::new(),
+            groups: Vec::new(),
+            waiting: Vec::new(),
+            rates: rates.to_vec(),
+            chained: false,
+        };
         let mut done = vec![false; network.members.len()];
         for block in &blocks {
             schedule.add_block(network, kind, block, rates[block[0]], &done);
             block.iter().for_each(|&s| done[s] = true);
         }
         schedule.chained = schedule.groups.iter().any(|g| !g.inner.is_empty())
-            || schedule.stages.iter().any(|s| !s.latest.is_empty() || !s.between.is_empty());
+            || schedule
+                .stages
+                .iter()
+                .any(|s| !s.latest.is_empty() || !s.between.is_empty() || !s.mixed.is_empty());
         schedule
     }
 
@@ -113,14 +157,13 @@ impl Schedule {
         block.iter().for_each(|&s| contains[s] = true);
         let owners =
             |input: usize| network.wiring.sources(input).map(|(output, _)| network.owner_of_output[output]);
-        let inner: Vec<usize> = block
-            .iter()
-            .flat_map(|&s| network.members[s].inputs.clone())
-            .filter(|&i| rate > 1 && owners(i).any(|o| contains[o]))
+        // In the order of inputs, whatever the order of members.
+        let inner: Vec<usize> = (0..network.n_inputs)
+            .filter(|&i| rate > 1 && contains[network.owner_of_input[i]] && owners(i).any(|o| contains[o]))
             .collect();
         let group = (!inner.is_empty()).then_some(self.groups.len());
         if group.is_some() {
-            self.groups.push(Group { rate, inner: runs(inner.clone()), contains: contains.clone() });
+            self.groups.push(Group { rate, inner: runs(inner.clone()), nodes: Vec::new(), lines: false });
         }
         let (serial, seen) = match kind {
             ScheduleKind::Jacobi { fast } => (false, *fast),
@@ -142,22 +185,44 @@ impl Schedule {
                     latest: Vec::new(),
                     between: Vec::new(),
                     between_inner: Vec::new(),
+                    mixed: Vec::new(),
                     externals: Vec::new(),
                 };
                 let (mut held, mut own) = (Vec::new(), Vec::new());
                 for i in members.iter().flat_map(|&s| network.members[s].inputs.clone()) {
-                    let earlier = seen != Seen::Held && owners(i).any(|o| done[o] && !contains[o]);
-                    let neighbour = seen != Seen::Held && owners(i).any(|o| stepped[o]);
-                    // A line over a rate-1 block is a line over the macro step.
-                    match (earlier, neighbour, seen) {
-                        (true, _, Seen::Between) | (_, true, Seen::Between) if rate == 1 || !neighbour => {
-                            stage.between.push(i)
-                        }
-                        (_, true, Seen::Between) => stage.between_inner.push(i),
-                        (true, ..) | (_, true, _) => stage.latest.push(i),
-                        _ => {}
+                    // With one rate a line over the sub-step is a line over the macro step.
+                    let view = |output: usize| {
+                        let o = network.owner_of_output[output];
+                        let new = if contains[o] { stepped[o] } else { done[o] };
+                        (rate > 1 && contains[o], if new { seen } else { Seen::Held })
+                    };
+                    let mut parts = parts(network, i, view);
+                    let inside = inner.binary_search(&i).is_ok();
+                    if let (0, true, Some(g)) = (part, inside, group) {
+                        let of_points = |p: &&Part| p.inside && (p.seen == Seen::Held || parts.len() == 1);
+                        self.groups[g].nodes.extend(parts.iter().find(of_points).map(|p| p.sum.clone()));
+                        self.groups[g].lines |=
+                            parts.len() > 1 && parts.iter().any(|p| p.inside && p.seen == Seen::Between);
                     }
-                    if inner.binary_search(&i).is_ok() { own.push(i) } else { held.push(i) }
+                    if parts.len() > 1 {
+                        let waits = |p: &&Part| !p.inside && p.seen == Seen::Held;
+                        if part == 0 {
+                            self.waiting.extend(parts.iter().find(waits).map(|p| p.sum.clone()));
+                        }
+                        stage.mixed.push(parts);
+                        continue;
+                    }
+                    if inside {
+                        own.push(i)
+                    } else {
+                        held.push(i)
+                    }
+                    match parts.pop().map(|p| (p.inside, p.seen)) {
+                        Some((false, Seen::Between)) => stage.between.push(i),
+                        Some((true, Seen::Between)) => stage.between_inner.push(i),
+                        Some((_, Seen::Latest)) => stage.latest.push(i),
+                        Some((_, Seen::Held)) | None => {}
+                    }
                 }
                 stage.held = runs(held);
                 stage.inner = runs(own);
@@ -171,6 +236,24 @@ impl Schedule {
             }
         }
     }
+}
+
+/// The sources of `input`, put together by how they are seen: `view` says whether an output is inside the fast group
+/// of the input and how it is seen. The offset belongs to the first part.
+fn parts(network: &Network, input: usize, view: impl Fn(usize) -> (bool, Seen)) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for (output, gain) in network.wiring.sources(input) {
+        let (inside, seen) = view(output);
+        match parts.iter_mut().find(|p| (p.inside, p.seen) == (inside, seen)) {
+            Some(part) => part.sum.sources.push((output, gain)),
+            None => {
+                let offset = if parts.is_empty() { network.wiring.offset(input) } else { 0.0 };
+                let sum = Sum { input, sources: vec![(output, gain)], offset };
+                parts.push(Part { sum, inside, seen });
+            }
+        }
+    }
+    parts
 }
 
 /// Members that step together, in the order in which blocks step. Members of a block have one rate.

@@ -1,7 +1,9 @@
 //! The papers' tables and figures as data: published beside measured, with the rule that judges each number.
 
+mod force_displacement;
 mod quarter_car;
 mod report;
+mod rodriguez2022;
 mod sadjina2017;
 mod sadjina2020;
 
@@ -36,6 +38,11 @@ pub const SUITES: &[Suite] = &[
         name: "sadjina2020",
         about: "NEPCE and ECCO on the quarter car: tables 4 to 9 (doi 10.1007/s00366-019-00783-4)",
         rows: sadjina2020::rows,
+    },
+    Suite {
+        name: "rodriguez2022",
+        about: "energy monitoring and correction: oscillators, pendula and the hydraulic crane (Multibody System Dynamics, 2022)",
+        rows: rodriguez2022::rows,
     },
 ];
 

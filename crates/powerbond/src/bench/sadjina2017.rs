@@ -260,8 +260,8 @@ fn dies_out(split: Split, step: f64) -> Result<bool, Error> {
             let [first, _, third, fourth, _] = quarters.exchanged;
             Ok(fourth <= third || fourth <= 1e-20 * first)
         }
-        // Values beyond the range of numbers are growth, too.
-        Err(Error::Model { .. }) => Ok(false),
+        // A runaway and values beyond the range of numbers are growth, too.
+        Err(Error::Model { .. } | Error::Accuracy { .. }) => Ok(false),
         Err(other) => Err(other),
     }
 }

@@ -26,6 +26,8 @@ pub struct Context<'a> {
     pub duration: f64,
     /// Constant or first step, in s.
     pub step: f64,
+    /// Sub-steps of each member in a macro step.
+    pub rates: &'a [u32],
     /// Tolerance and scale of each bond where it has its own, in the order of the network.
     pub bonds: Vec<(Option<f64>, Option<f64>)>,
 }
@@ -83,8 +85,8 @@ impl Context<'_> {
     }
 }
 
-/// Who steps when; `rates` are sub-steps per macro step.
-pub fn schedule(spec: &PolicySpec, context: &Context<'_>, rates: &[u32]) -> Result<Schedule, Error> {
+/// Who steps when.
+pub fn schedule(spec: &PolicySpec, context: &Context<'_>) -> Result<Schedule, Error> {
     let seen = |word: &str| match word {
         "latest" => Seen::Latest,
         "between" => Seen::Between,
@@ -97,7 +99,7 @@ pub fn schedule(spec: &PolicySpec, context: &Context<'_>, rates: &[u32]) -> Resu
             seen: seen(spec.word("seen", "latest")),
         },
     };
-    Ok(Schedule::new(context.network, &kind, rates))
+    Ok(Schedule::new(context.network, &kind, context.rates))
 }
 
 fn sequence(knob: &At<KnobValue>, context: &Context<'_>) -> Result<Vec<usize>, Error> {
@@ -138,6 +140,9 @@ pub fn correction(
 ) -> Result<Option<Box<dyn InputCorrection>>, Error> {
     if spec.name() == "none" {
         return Ok(None);
+    }
+    if spec.name() == "energy" {
+        return Ok(Some(Box::new(super::energy_correction::build(spec, context)?)));
     }
     let default = |i: usize| 1.0 / (f64::from(context.holds[i]) + 1.0);
     let alpha = context.per_variable(spec.knob("alpha"), &context.names.inputs, "input", default)?;
@@ -282,7 +287,9 @@ pub fn controller(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn St
     pi.safety = spec.number("safety").unwrap_or(pi.safety);
     pi.integral_gain = spec.number("integral_gain").or(pi.integral_gain);
     pi.proportional_gain = spec.number("proportional_gain").or(pi.proportional_gain);
-    pi.error_floor = spec.number("error_floor").unwrap_or(pi.error_floor);
+    if let Some(floor) = spec.number("error_floor") {
+        pi.set_error_floor(floor);
+    }
     pi.age = u8::from(spec.word("age", "newest") == "previous");
     Ok(Box::new(pi))
 }

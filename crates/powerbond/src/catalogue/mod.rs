@@ -3,6 +3,7 @@
 //! `powerbond methods`, the file schema and the messages about unknown names all come from this list.
 
 mod build;
+mod energy_correction;
 mod spec;
 
 pub use build::{Context, clamps, controller, correction, estimator, extrapolation, schedule};
@@ -61,8 +62,19 @@ pub enum Domain {
         /// `min` itself is refused.
         open: bool,
     },
+    /// As `Number`, or one of these words.
+    NumberOrWord {
+        /// Least.
+        min: f64,
+        /// Greatest.
+        max: f64,
+        /// The words.
+        words: &'static [&'static str],
+    },
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
     /// A list of subsystems.
     Names,
     /// "none", "model" or a table `"sub.output/sub.input" = number`.
@@ -254,6 +266,70 @@ pub const ALL: &[Entry] = &[
                 default: "growth",
                 unit: "",
                 about: "how it scales when the step changes: (h/h_last)^(hold+1), 1, or h_last/h (eq. 11 read literally)",
+            },
+        ],
+    },
+    Entry {
+        kind: Kind::Correction,
+        name: "energy",
+        about: "a small force takes out the energy that the coupling created in the last step",
+        paper: "rodriguez2022 eq. 13–21",
+        knobs: &[
+            Knob {
+                name: "mu",
+                domain: Domain::NumberOrWord { min: f64::MIN, max: f64::MAX, words: &["rule"] },
+                default: "rule",
+                unit: "",
+                about: "μ, share of the residual energy that counts; by rule from rates, hold and feed-through (eq. 20–21)",
+            },
+            Knob {
+                name: "nu",
+                domain: Domain::Number { min: f64::MIN, max: f64::MAX, open: false },
+                default: "0",
+                unit: "",
+                about: "ν, share of what could not be corrected that is tried again",
+            },
+            Knob {
+                name: "cap",
+                domain: Domain::NumberOrWord { min: 0.0, max: f64::MAX, words: &["none"] },
+                default: "1",
+                unit: "",
+                about: "largest correction as a share of the coupling force, or \"none\"",
+            },
+            Knob {
+                name: "absolute_cap",
+                domain: NOT_NEGATIVE,
+                default: "none",
+                unit: "of the force",
+                about: "largest correction; the smaller one of both caps holds",
+            },
+            Knob {
+                name: "form",
+                domain: Domain::Choice(&["power", "difference"]),
+                default: "power",
+                unit: "",
+                about: "eq. 17, or 2μ(f_new - f_old), which has no spikes and needs neither cap nor ν",
+            },
+            Knob {
+                name: "bonds",
+                domain: Domain::Names,
+                default: "all",
+                unit: "",
+                about: "which bonds are corrected",
+            },
+            Knob {
+                name: "takes_force",
+                domain: Domain::Names,
+                default: "by units, then by feed-through",
+                unit: "",
+                about: "subsystems that take the force (torque, voltage, pressure) of their bonds",
+            },
+            Knob {
+                name: "beyond_limits",
+                domain: Domain::Flag,
+                default: "false",
+                unit: "",
+                about: "allow μ and ν outside of 0 to 1",
             },
         ],
     },

@@ -128,7 +128,10 @@ fn read_knob(node: Node<'_>, domain: Domain) -> Result<KnobValue, Error> {
         Domain::Number { min, max, open } => Ok(KnobValue::Number(number(node, min, max, open)?)),
         Domain::NumberByName { min, max, open } if node.is_table() => by_name(node, min, max, open),
         Domain::NumberByName { min, max, open } => Ok(KnobValue::Number(number(node, min, max, open)?)),
+        Domain::NumberOrWord { words, .. } if node.is_text() => word(node, words),
+        Domain::NumberOrWord { min, max, .. } => Ok(KnobValue::Number(number(node, min, max, false)?)),
         Domain::Choice(words) => word(node, words),
+        Domain::Flag => Ok(KnobValue::Number(f64::from(u8::from(node.flag()?.value)))),
         Domain::Names => Ok(KnobValue::Names(
             node.list()?.iter().map(|n| Ok(n.text()?.value)).collect::<Result<_, Error>>()?,
         )),

@@ -2,6 +2,8 @@
 
 use crate::prepare::Prepared;
 use crate::system::{Refresh, System};
+use powerbond_core::correction::CorrectionReport;
+use powerbond_core::watch::Spike;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -102,6 +104,40 @@ pub struct BondSummary {
     pub worst_power: f64,
     /// When it was, in s.
     pub worst_time: f64,
+    /// Stretches in which δP was far above its own level.
+    pub spikes: Vec<SpikeSummary>,
+    /// What the energy correction did.
+    pub correction: Option<CorrectionSummary>,
+}
+
+/// A stretch of time in which the residual power was far above its level before.
+#[derive(Clone, Debug, Serialize)]
+pub struct SpikeSummary {
+    /// In s.
+    pub start: f64,
+    /// In s.
+    pub end: f64,
+    /// The largest |δP| in it, in W.
+    pub peak: f64,
+    /// When that was, in s.
+    pub peak_time: f64,
+    /// rms of δP before it, in W.
+    pub level: f64,
+}
+
+/// What the energy correction did to a bond.
+#[derive(Clone, Debug, Serialize)]
+pub struct CorrectionSummary {
+    /// Energy put in, in J.
+    pub added: f64,
+    /// Energy taken out, in J.
+    pub removed: f64,
+    /// 𝒰: energy that could not be corrected, in J.
+    pub uncorrected: f64,
+    /// Share of steps in which the cap cut the correction.
+    pub capped_share: f64,
+    /// Steps without correction, because nothing moved.
+    pub idle_steps: f64,
 }
 
 /// A side of a bond.
@@ -141,6 +177,7 @@ impl Summary {
         let elapsed = reached - prepared.start;
         let per_second = |x: f64| if elapsed > 0.0 { x / elapsed } else { 0.0 };
         let meter = master.meter();
+        let corrections = master.corrections();
         let bond = |(k, name): (usize, &String)| {
             let sum = &meter.sums[k];
             let first = master.network().bonds.bonds[k].start;
@@ -161,6 +198,11 @@ impl Summary {
                 power_error_bar: 0.5 * per_second(sum.endpoint_residual_abs),
                 worst_power: sum.worst_power,
                 worst_time: sum.worst_time,
+                spikes: master.watch().spikes(k).into_iter().map(spike).collect(),
+                correction: corrections
+                    .iter()
+                    .find(|(bond, _)| *bond == k)
+                    .map(|(_, report)| correction(report)),
             }
         };
         let subsystem = |(s, name): (usize, &String)| {
@@ -186,6 +228,28 @@ impl Summary {
                 statistics.worst_norm.1
             ));
         }
+        let bonds: Vec<BondSummary> = prepared.names.bonds.iter().enumerate().map(bond).collect();
+        for b in &bonds {
+            for s in &b.spikes {
+                warnings.push(format!(
+                    "the residual power of bond `{}` rose to {:.3e} W between t = {:.4} s and {:.4} s, {:.0} times its level before",
+                    b.name,
+                    s.peak,
+                    s.start,
+                    s.end,
+                    s.peak / s.level
+                ));
+            }
+            if let Some(c) = b.correction.as_ref().filter(|c| c.capped_share > 0.5) {
+                warnings.push(format!(
+                    "the energy correction of bond `{}` hit its cap in {:.0} % of the steps: {:.3e} J stayed uncorrected. Raise `cap`, \
+                     or use `form = \"difference\"`",
+                    b.name,
+                    100.0 * c.capped_share,
+                    c.uncorrected
+                ));
+            }
+        }
         Summary {
             schema: 1,
             system: system.name.clone(),
@@ -205,7 +269,7 @@ impl Summary {
                 mean: elapsed / statistics.accepted as f64,
                 max: statistics.max_step,
             },
-            bonds: prepared.names.bonds.iter().enumerate().map(bond).collect(),
+            bonds,
             engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
             subsystems,
             seconds,
@@ -213,6 +277,20 @@ impl Summary {
             config: config(system, prepared),
             versions: json!({ "powerbond": env!("CARGO_PKG_VERSION") }),
         }
+    }
+}
+
+fn spike(s: Spike) -> SpikeSummary {
+    SpikeSummary { start: s.start, end: s.end, peak: s.peak, peak_time: s.peak_time, level: s.level }
+}
+
+fn correction(r: &CorrectionReport) -> CorrectionSummary {
+    CorrectionSummary {
+        added: r.added,
+        removed: r.removed,
+        uncorrected: r.uncorrected,
+        capped_share: r.capped / r.steps.max(1.0),
+        idle_steps: r.idle,
     }
 }
 

@@ -1,0 +1,247 @@
+//! Systems that several tests share.
+#![allow(dead_code)]
+
+use powerbond_core::controller::{Fixed, Limits, Pi, Rejecting, StepController};
+use powerbond_core::correction::{
+    EffortSide, EnergyCorrection, FeedThroughGain, Form, InputCorrection, Nepce, StepRatio,
+};
+use powerbond_core::estimator::{
+    BigStep, Energy, ErrorEstimator, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
+};
+use powerbond_core::extrapolation::Polynomial;
+use powerbond_core::master::{Master, Policies, Settings};
+use powerbond_core::models::{Built, Capability, Equations, Held, variable};
+use powerbond_core::network::{
+    BondSpec, Names, Network, NetworkBuilder, PortSpec, Schedule, ScheduleKind, Seen, VariableName,
+};
+use powerbond_core::subsystem::{Causality, Subsystem, SubsystemError, Variable};
+
+pub const ABLE: Capability = Capability { input_derivatives: 2, refresh: true, restore: true };
+
+/// A mass and the spring to its right neighbour: `m v̇ = f_left - f - c v`, `ḟ = k (v - v_right)`, exact enough by
+/// Heun's method. Inputs `force` (from the left spring) and `neighbour` (velocity), outputs `velocity` and `spring`.
+#[derive(Clone)]
+pub struct Element {
+    pub inverse_mass: f64,
+    pub stiffness: f64,
+    pub damping: f64,
+    pub v: f64,
+    pub f: f64,
+}
+
+impl Equations<2, 2> for Element {
+    fn variables(&self) -> Vec<Variable> {
+        vec![
+            variable("force", Causality::Input, "N", ""),
+            variable("neighbour", Causality::Input, "m/s", ""),
+            variable("velocity", Causality::Output, "m/s", ""),
+            variable("spring", Causality::Output, "N", ""),
+        ]
+    }
+
+    fn feed_through(&self) -> Vec<(usize, usize)> {
+        Vec::new()
+    }
+
+    fn step(&mut self, _t: f64, h: f64, u: &Held<2>) -> Result<(), SubsystemError> {
+        let rate = |v: f64, f: f64, tau: f64| {
+            ((u.at(0, tau) - f - self.damping * v) * self.inverse_mass, self.stiffness * (v - u.at(1, tau)))
+        };
+        let (a, b) = rate(self.v, self.f, 0.0);
+        let (c, d) = rate(self.v + h * a, self.f + h * b, h);
+        self.v += 0.5 * h * (a + c);
+        self.f += 0.5 * h * (b + d);
+        Ok(())
+    }
+
+    fn output(&self, _u: &[f64; 2]) -> [f64; 2] {
+        [self.v, self.f]
+    }
+
+    fn local(&self, _k: usize, _u: &[f64; 2]) -> f64 {
+        f64::NAN
+    }
+}
+
+/// A ring of `n` elements with a bond between neighbours.
+pub fn ring(n: usize) -> (Network, Names) {
+    let name = |i: usize| format!("e{:05}", i % n);
+    let mut builder = NetworkBuilder::new();
+    for i in 0..n {
+        let v = if i == 0 { 1.0 } else { 0.0 };
+        let element = Element { inverse_mass: 1.0, stiffness: 100.0, damping: 0.1, v, f: 0.0 };
+        builder = builder.subsystem(&name(i), Box::new(Built::new("element", element, ABLE)));
+    }
+    for i in 0..n {
+        let (left, right) = (name(i), name(i + 1));
+        builder = builder
+            .connect(&format!("{left}.spring"), &format!("{right}.force"), 1.0)
+            .connect(&format!("{right}.velocity"), &format!("{left}.neighbour"), 1.0)
+            .bond(bond(
+                &format!("b{i:05}"),
+                [
+                    (&format!("{left}.neighbour"), &format!("{left}.spring"), 1.0),
+                    (&format!("{right}.force"), &format!("{right}.velocity"), -1.0),
+                ],
+            ));
+    }
+    builder.build().expect("a ring is sound")
+}
+
+pub fn bond(name: &str, ports: [(&str, &str, f64); 2]) -> BondSpec {
+    let variable = |text: &str| VariableName::parse(text).expect("a full name");
+    let port = |(input, output, sign): (&str, &str, f64)| PortSpec {
+        inputs: vec![variable(input)],
+        outputs: vec![variable(output)],
+        sign,
+        ratio: 1.0,
+    };
+    BondSpec { name: name.to_owned(), ports: ports.map(port).to_vec() }
+}
+
+/// How held inputs are corrected.
+#[derive(Clone, Copy, Debug)]
+pub enum Correction {
+    None,
+    /// α, feed-through ignored.
+    Nepce(f64),
+    /// α, feed-through from the models.
+    NepceModel(f64),
+    Energy(Form),
+}
+
+/// The last port of every bond takes the force, with μ = 0.5, ν = 0.25 and a cap of 100 %.
+fn effort_sides(network: &Network) -> Vec<EffortSide> {
+    let side = |(bond, ports): (usize, &std::ops::Range<usize>)| {
+        let terms = &network.bonds.terms[network.bonds.ports[ports.end - 1].terms.clone()];
+        let terms = terms.iter().map(|t| (t.u, t.y, -t.factor)).collect();
+        EffortSide { bond, terms, mu: 0.5, nu: 0.25, relative_cap: 1.0, absolute_cap: f64::INFINITY }
+    };
+    network.bonds.bonds.iter().enumerate().map(side).collect()
+}
+
+/// What a test wants of a run.
+#[derive(Clone)]
+pub struct Method {
+    pub schedule: ScheduleKind,
+    pub rates: Option<Vec<u32>>,
+    pub hold: u8,
+    pub correction: Correction,
+    pub estimator: &'static str,
+    pub controller: &'static str,
+    pub refresh: bool,
+    pub step: f64,
+}
+
+impl Default for Method {
+    fn default() -> Self {
+        Method {
+            schedule: ScheduleKind::Jacobi { fast: Seen::Held },
+            rates: None,
+            hold: 0,
+            correction: Correction::None,
+            estimator: "none",
+            controller: "fixed",
+            refresh: false,
+            step: 1e-3,
+        }
+    }
+}
+
+/// A master for `network` from 0 to `stop`.
+pub fn master(network: Network, stop: f64, method: &Method) -> Master {
+    let (n, ny, nb) = (network.n_inputs, network.n_outputs, network.bonds.bonds.len());
+    let rates = method.rates.clone().unwrap_or_else(|| vec![1; network.members.len()]);
+    let holds = vec![method.hold; n];
+    let nepce = |alpha: f64, gain: FeedThroughGain| -> Option<Box<dyn InputCorrection>> {
+        let gains = vec![gain; network.feed_through.len()];
+        Some(Box::new(Nepce::new(&network, vec![alpha; n], StepRatio::Growth, gains, &holds)))
+    };
+    let correction: Option<Box<dyn InputCorrection>> = match method.correction {
+        Correction::None => None,
+        Correction::Nepce(alpha) => nepce(alpha, FeedThroughGain::Ignored),
+        Correction::NepceModel(alpha) => nepce(alpha, FeedThroughGain::Model),
+        Correction::Energy(form) => Some(Box::new(EnergyCorrection::new(effort_sides(&network), form))),
+    };
+    let energy = || -> Box<dyn ErrorEstimator> {
+        Box::new(Energy::new(vec![1e-4; nb], vec![Some(1.0); nb], Residual::Held, method.hold))
+    };
+    let predictor = || -> Box<dyn ErrorEstimator> {
+        Box::new(Predictor::new(vec![OutputTolerance { absolute: 1e-3, rho: 1e-4 }; ny], method.hold))
+    };
+    let richardson = |big| -> Box<dyn ErrorEstimator> {
+        let mut richardson =
+            Richardson::new(vec![Tolerance { absolute: 1e-3, relative: 1e-3 }; ny], holds.clone(), big);
+        richardson.extrapolate = true;
+        Box::new(richardson)
+    };
+    let estimators = match method.estimator {
+        "energy" => vec![energy()],
+        "predictor" => vec![predictor()],
+        "both" => vec![energy(), predictor()],
+        "richardson" => vec![richardson(BigStep::Modified)],
+        "all" => vec![richardson(BigStep::Classic), richardson(BigStep::Modified), energy(), predictor()],
+        _ => Vec::new(),
+    };
+    let limits =
+        Limits { min_step: method.step / 100.0, max_step: 10.0 * method.step, min_rate: 0.2, max_rate: 1.5 };
+    let controller: Box<dyn StepController> = match method.controller {
+        "ecco" => Box::new(Pi::ecco(method.step, limits)),
+        "rejecting" => Box::new(Rejecting::new(method.step, method.step / 100.0, 10.0 * method.step)),
+        "i" => Box::new(Pi::integral(method.step, limits)),
+        _ => Box::new(Fixed { step: method.step }),
+    };
+    let has_feed_through = |s: &usize| !network.members[*s].feed_through.is_empty();
+    let refresh =
+        network.evaluation_order.iter().copied().filter(|s| method.refresh && has_feed_through(s)).collect();
+    let handed =
+        (0..n).map(|i| network.members[network.owner_of_input[i]].capabilities.input_derivatives).collect();
+    let policies = Policies {
+        schedule: Schedule::new(&network, &method.schedule, &rates),
+        extrapolation: Box::new(Polynomial::new(holds, handed)),
+        correction,
+        estimators,
+        controller,
+    };
+    Master::new(network, policies, Settings { refresh, ..Settings::new(0.0, stop) })
+}
+
+/// The quarter car, suspension at the wheel (1) or at the chassis (2), with accurate micro steps.
+pub fn quarter_car(split: u8, damper: &str) -> (Network, Names) {
+    use powerbond_core::models::{ParameterValue::Text, find};
+    let accurate = ("integrator".to_owned(), Text("accurate".to_owned()));
+    let damper = ("damper".to_owned(), Text(damper.to_owned()));
+    let build =
+        |name: &str, parameters: &[(String, powerbond_core::models::ParameterValue)]| -> Box<dyn Subsystem> {
+            find(name).expect("a model").build(parameters).expect("good parameters")
+        };
+    let builder = NetworkBuilder::new();
+    let builder = match split {
+        1 => builder
+            .subsystem("chassis", build("quarter-car/chassis", std::slice::from_ref(&accurate)))
+            .subsystem("wheel", build("quarter-car/wheel-suspension", &[accurate.clone(), damper]))
+            .connect("chassis.velocity", "wheel.chassis_velocity", 1.0)
+            .connect("wheel.suspension_force", "chassis.force", -1.0)
+            .bond(bond(
+                "suspension",
+                [
+                    ("chassis.force", "chassis.velocity", -1.0),
+                    ("wheel.chassis_velocity", "wheel.suspension_force", -1.0),
+                ],
+            )),
+        _ => builder
+            .subsystem("chassis", build("quarter-car/chassis-suspension", &[accurate.clone(), damper]))
+            .subsystem("wheel", build("quarter-car/wheel", std::slice::from_ref(&accurate)))
+            .connect("wheel.velocity", "chassis.wheel_velocity", 1.0)
+            .connect("chassis.suspension_force", "wheel.force", -1.0)
+            .bond(bond(
+                "suspension",
+                [
+                    ("chassis.wheel_velocity", "chassis.suspension_force", 1.0),
+                    ("wheel.force", "wheel.velocity", 1.0),
+                ],
+            )),
+    };
+    let road = powerbond_core::signal::Signal::Constant(0.1);
+    builder.external(VariableName::new("wheel", "road"), road).build().expect("a sound system")
+}

@@ -1,0 +1,108 @@
+//! After start-up nothing is allocated: counted for every combination of policies.
+
+mod common;
+
+use common::{Correction, Method, master, quarter_car, ring};
+use powerbond_core::correction::Form;
+use powerbond_core::network::{ScheduleKind, Seen};
+use powerbond_core::observer::Nobody;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; counting touches a plain thread-local number.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn no_policy_allocates_while_stepping() {
+    let schedules = [
+        ScheduleKind::Jacobi { fast: Seen::Held },
+        ScheduleKind::Jacobi { fast: Seen::Latest },
+        ScheduleKind::GaussSeidel { order: None, seen: Seen::Latest },
+        ScheduleKind::GaussSeidel { order: None, seen: Seen::Between },
+    ];
+    let mut combinations = 0;
+    for schedule in &schedules {
+        for hold in 0..3 {
+            for correction in [
+                Correction::None,
+                Correction::Nepce(0.5),
+                Correction::NepceModel(0.5),
+                Correction::Energy(Form::Power),
+                Correction::Energy(Form::Difference),
+            ] {
+                for (estimator, controller) in [
+                    ("none", "fixed"),
+                    ("energy", "ecco"),
+                    ("energy", "i"),
+                    ("predictor", "ecco"),
+                    ("both", "ecco"),
+                    ("energy", "rejecting"),
+                    ("richardson", "rejecting"),
+                    ("all", "rejecting"),
+                    ("all", "fixed"),
+                ] {
+                    for refresh in [false, true] {
+                        for fast in [false, true] {
+                            let method = Method {
+                                schedule: schedule.clone(),
+                                rates: None,
+                                hold,
+                                correction,
+                                estimator,
+                                controller,
+                                refresh,
+                                step: 1e-4,
+                            };
+                            check(&method, fast);
+                            combinations += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(combinations, 2160);
+}
+
+fn check(method: &Method, fast: bool) {
+    for (what, network) in [("quarter car", quarter_car(1, "square-root").0), ("ring", ring(5).0)] {
+        let rates =
+            fast.then(|| (0..network.members.len()).map(|s| if s % 2 == 0 { 1 } else { 3 }).collect());
+        let method = Method { rates, ..method.clone() };
+        let mut master = master(network, 1e3, &method);
+        master.initialize(&mut Nobody).expect("a sound start");
+        let before = COUNT.with(Cell::get);
+        for _ in 0..20 {
+            master.step(&mut Nobody).expect("a sound step");
+        }
+        let count = COUNT.with(Cell::get) - before;
+        assert_eq!(
+            count, 0,
+            "{what}: hold {}, {} + {}, rates {:?}",
+            method.hold, method.estimator, method.controller, method.rates
+        );
+    }
+}

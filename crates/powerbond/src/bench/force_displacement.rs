@@ -1,0 +1,139 @@
+//! The systems of rodriguez2022 as system files: force givers around one motion giver, with what the figures measure.
+
+use crate::{Error, System};
+use powerbond_core::master::Master;
+use powerbond_core::models::ParameterValue;
+use powerbond_core::network::VariableName;
+use powerbond_core::observer::{Flow, Observer, StepReport};
+use powerbond_core::view::StepView;
+
+type Given = Vec<(String, ParameterValue)>;
+
+/// Force givers around one motion giver.
+pub struct Star {
+    /// Model and parameters of each force giver.
+    pub giver: (&'static str, Given),
+    /// How many there are.
+    pub givers: u32,
+    /// Model and parameters of the motion giver.
+    pub motion: (&'static str, Given),
+    /// Names of force components.
+    pub forces: &'static [&'static str],
+    /// Names of position components.
+    pub positions: &'static [&'static str],
+    /// Names of velocity components.
+    pub velocities: &'static [&'static str],
+    /// What is recorded.
+    pub record: &'static [&'static str],
+    /// Sub-steps of force givers and of the motion giver.
+    pub rates: (u32, u32),
+    /// Macro step, in s.
+    pub step: f64,
+    /// Length of the run, in s.
+    pub stop: f64,
+}
+
+impl Star {
+    /// The system file. Models take values only: inputs are sampled at the start of each sub-step, as in the paper.
+    pub fn file(&self, method: &str) -> String {
+        let mut text =
+            format!("[simulation]\nstop = {}\nstep = {}\nend = \"overshoot\"\n", self.stop, self.step);
+        let subsystem = |name: &str, (model, given): &(&str, Given), rate: u32| {
+            let list: Vec<String> = given.iter().map(|(k, v)| format!("{k} = {v}")).collect();
+            let comma = if list.is_empty() { "" } else { ", " };
+            format!(
+                "[subsystems.{name}]\nmodel = \"{model}\"\nrate = {rate}\nparameters = {{ {}{comma}input_derivatives = 0 }}\n",
+                list.join(", ")
+            )
+        };
+        let names: Vec<String> = (1..=self.givers).map(|i| format!("giver{i}")).collect();
+        for name in &names {
+            text += &subsystem(name, &self.giver, self.rates.0);
+        }
+        text += &subsystem("motion", &self.motion, self.rates.1);
+        let quoted = |name: &str, list: &[&str]| {
+            let all: Vec<String> = list.iter().map(|v| format!("\"{name}.{v}\"")).collect();
+            format!("[{}]", all.join(", "))
+        };
+        let mut ports = vec![format!(
+            "{{ input = {}, output = {}, sign = -1 }}",
+            quoted("motion", self.forces),
+            quoted("motion", self.velocities)
+        )];
+        for name in &names {
+            for v in self.positions.iter().chain(self.velocities) {
+                text += &format!("[[connections]]\nfrom = \"motion.{v}\"\nto = \"{name}.{v}\"\n");
+            }
+            let (input, output) = (quoted(name, self.velocities), quoted(name, self.forces));
+            ports.push(format!("{{ input = {input}, output = {output}, sign = 1 }}"));
+        }
+        for force in self.forces {
+            let all: Vec<String> = names.iter().map(|n| format!("\"{n}.{force}\"")).collect();
+            text += &format!("[[connections]]\nfrom = [{}]\nto = \"motion.{force}\"\n", all.join(", "));
+        }
+        let record: Vec<String> = self.record.iter().map(|r| format!("\"{r}\"")).collect();
+        text + &format!(
+            "[bonds.coupling]\nports = [{}]\n[record]\nvariables = [{}]\n[method]\n{method}\n",
+            ports.join(", "),
+            record.join(", ")
+        )
+    }
+
+    /// Runs it; `see` gets every step and the places of `outputs` and recorded probes by name.
+    pub fn run(
+        &self,
+        method: &str,
+        outputs: &[&str],
+        mut see: impl FnMut(&Seen<'_>),
+    ) -> Result<Master, Error> {
+        let mut prepared = System::parse("rodriguez2022", &self.file(method))?.prepare()?;
+        let find = |name: &&str| prepared.names.outputs.iter().position(|n| n.to_string() == **name);
+        let places: Vec<usize> = outputs.iter().filter_map(find).collect();
+        let probes: Vec<VariableName> = prepared.names.probes.clone();
+        let mut watch = Watch(|step: &StepView<'_>, report: &StepReport<'_>| {
+            see(&Seen { step, values: report.probes, outputs: &places, names: &probes });
+        });
+        prepared.run(&mut watch)?;
+        Ok(prepared.master)
+    }
+}
+
+/// A step as a measurement sees it.
+pub struct Seen<'a> {
+    /// The step.
+    pub step: &'a StepView<'a>,
+    values: &'a [f64],
+    outputs: &'a [usize],
+    names: &'a [VariableName],
+}
+
+impl Seen<'_> {
+    /// The n-th wanted output now.
+    pub fn output(&self, n: usize) -> f64 {
+        self.step.y_step[self.outputs[n]]
+    }
+
+    /// The n-th wanted output at the start of the step.
+    pub fn output_before(&self, n: usize) -> f64 {
+        self.step.y_prev[self.outputs[n]]
+    }
+
+    /// The sum of all recorded variables called `variable`.
+    pub fn sum(&self, variable: &str) -> f64 {
+        self.names.iter().zip(self.values).filter(|(n, _)| n.variable == variable).map(|(_, v)| v).sum()
+    }
+
+    /// The recorded variable `subsystem.variable`.
+    pub fn value(&self, name: &str) -> f64 {
+        self.names.iter().zip(self.values).find(|(n, _)| n.to_string() == name).map_or(f64::NAN, |(_, v)| *v)
+    }
+}
+
+struct Watch<F>(F);
+
+impl<F: FnMut(&StepView<'_>, &StepReport<'_>)> Observer for Watch<F> {
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        (self.0)(step, report);
+        Flow::Continue
+    }
+}

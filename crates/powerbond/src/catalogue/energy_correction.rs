@@ -1,0 +1,161 @@
+//! The energy correction for a system: which side of each bond takes the force, and μ by rule.
+
+use super::{Context, KnobValue, PolicySpec};
+use crate::Error;
+use crate::source::At;
+use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, mu_by_rule};
+use powerbond_core::suggest::closest;
+use powerbond_core::units::{Dimensions, Unit};
+
+/// Builds the correction of all chosen bonds.
+pub fn build(spec: &PolicySpec, context: &Context<'_>) -> Result<EnergyCorrection, Error> {
+    let names = context.names;
+    let place = || spec.entry.place();
+    if names.bonds.is_empty() {
+        return Err(Error::input(
+            place(),
+            "the energy correction needs at least one bond; add `[bonds.name]`",
+        ));
+    }
+    let unlimited = spec.number("beyond_limits") == Some(1.0);
+    for knob in ["mu", "nu"] {
+        if let Some(x) = spec.number(knob).filter(|x| !unlimited && !(0.0..=1.0).contains(x)) {
+            let place = spec.knob(knob).and_then(At::place);
+            let message = format!(
+                "`{knob}` is {x}; it lies between 0 and 1. Write `beyond_limits = true` to try others"
+            );
+            return Err(Error::input(place, message));
+        }
+    }
+    let wanted = listed(spec, "bonds", &names.bonds, "bond")?;
+    let takers = listed(spec, "takes_force", &names.subsystems, "subsystem")?;
+    let mut sides = Vec::new();
+    for bond in (0..names.bonds.len()).filter(|b| wanted.as_ref().is_none_or(|list| list.contains(b))) {
+        sides.push(side(spec, context, bond, takers.as_deref())?);
+    }
+    let form = if spec.word("form", "power") == "difference" { Form::Difference } else { Form::Power };
+    Ok(EnergyCorrection::new(sides, form))
+}
+
+/// The places of the names of a knob in `all`; `None` if it is not set.
+fn listed(spec: &PolicySpec, knob: &str, all: &[String], what: &str) -> Result<Option<Vec<usize>>, Error> {
+    let Some(at) = spec.knob(knob) else { return Ok(None) };
+    let KnobValue::Names(names) = &at.value else { return Ok(None) };
+    let find = |name: &String| {
+        all.iter().position(|n| n == name).ok_or_else(|| {
+            let hint = closest(name, all.iter().map(String::as_str))
+                .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+            Error::input(at.place(), format!("there is no {what} `{name}`.{hint}"))
+        })
+    };
+    names.iter().map(find).collect::<Result<_, _>>().map(Some)
+}
+
+fn side(
+    spec: &PolicySpec,
+    context: &Context<'_>,
+    bond: usize,
+    takers: Option<&[usize]>,
+) -> Result<EffortSide, Error> {
+    let (network, names) = (context.network, context.names);
+    let name = &names.bonds[bond];
+    let fail = |message: String| Err(Error::input(spec.entry.place(), message));
+    let ports: Vec<_> = network.bonds.bonds[bond].clone().map(|p| &network.bonds.ports[p]).collect();
+    let terms = |p: usize| &network.bonds.terms[ports[p].terms.clone()];
+    let owner = |p: usize| &names.subsystems[ports[p].subsystem];
+    let feeds_through = |p: usize| {
+        let of = &network.members[ports[p].subsystem];
+        network.feed_through[of.feed_through.clone()]
+            .iter()
+            .any(|&(output, _)| terms(p).iter().any(|t| t.y == output))
+    };
+
+    let by_user = |p: &usize| takers.is_some_and(|list| list.contains(&ports[*p].subsystem));
+    let by_unit = |p: &usize| terms(*p).iter().all(|t| takes_effort(context, t.u, t.y) == Some(true));
+    let by_structure =
+        |p: &usize| !feeds_through(*p) && network.members[ports[*p].subsystem].feed_through_known;
+    let all = 0..ports.len();
+    let mut candidates: Vec<usize> = all.clone().filter(by_user).collect();
+    if candidates.is_empty() {
+        candidates = all.clone().filter(by_unit).collect();
+    }
+    if candidates.is_empty() {
+        candidates = all.filter(by_structure).collect();
+    }
+    let &[taker] = candidates.as_slice() else {
+        return fail(format!(
+            "bond `{name}`: the sides cannot be told apart as force and motion ({} of its {} ports could take the force; exactly one \
+             must). Give the ports units, or write `takes_force = [\"{}\"]`",
+            candidates.len(),
+            ports.len(),
+            owner(0)
+        ));
+    };
+    let givers: Vec<usize> = (0..ports.len()).filter(|&p| p != taker).collect();
+    if feeds_through(taker) && givers.iter().any(|&p| feeds_through(p)) {
+        return fail(format!(
+            "bond `{name}`: both sides feed their inputs through (`{}` and `{}`). The correction rests on one side whose output does \
+             not depend on its input at the same instant; use `refresh = true` or `nepce` instead",
+            owner(taker),
+            owner(givers[0])
+        ));
+    }
+    let mu = match spec.number("mu") {
+        Some(mu) => mu,
+        None => {
+            if let Some(&p) =
+                givers.iter().find(|&&p| !network.members[ports[p].subsystem].feed_through_known)
+            {
+                return fail(format!(
+                    "bond `{name}`: `{}` does not say whether its force depends on its input at the same instant, so μ has no rule. \
+                     Give `mu` (0.5 with feed-through at equal rates)",
+                    owner(p)
+                ));
+            }
+            let rate = |p: usize| context.rates[ports[p].subsystem];
+            let giver_rate = givers.iter().map(|&p| rate(p)).max().unwrap_or(1);
+            let fast = if rate(taker) > giver_rate { taker } else { givers[0] };
+            let hold = terms(fast).iter().map(|t| context.holds[t.u]).min().unwrap_or(0);
+            mu_by_rule(givers.iter().any(|&p| feeds_through(p)), giver_rate, rate(taker), hold)
+        }
+    };
+    let uncapped = spec.word("cap", "") == "none";
+    Ok(EffortSide {
+        bond,
+        // Terms count power that leaves; the correction counts what enters.
+        terms: terms(taker).iter().map(|t| (t.u, t.y, -t.factor)).collect(),
+        mu,
+        nu: spec.number("nu").unwrap_or(0.0),
+        relative_cap: if uncapped { f64::INFINITY } else { spec.number("cap").unwrap_or(1.0) },
+        absolute_cap: spec.number("absolute_cap").unwrap_or(f64::INFINITY),
+    })
+}
+
+/// Whether a port with this input and output takes a force, torque, voltage or pressure; `None` where units are unknown.
+fn takes_effort(context: &Context<'_>, input: usize, output: usize) -> Option<bool> {
+    let unit = |owner: usize, variable: &str| -> Option<Unit> {
+        let info = context.network.members[owner].simulator.info();
+        info.variables[info.find(variable)?].unit.clone()
+    };
+    let effort = unit(context.network.owner_of_input[input], &context.names.inputs[input].variable)?;
+    let flow = unit(context.network.owner_of_output[output], &context.names.outputs[output].variable)?;
+    let known = |unit: &Unit, list: &[Dimensions]| {
+        unit.si.map(|si| list.iter().any(|d| d[..7] == si.dimensions[..7]))
+    };
+    Some(known(&effort, EFFORTS)? && known(&flow, FLOWS)?)
+}
+
+/// N, N.m, V, Pa.
+const EFFORTS: &[Dimensions] = &[
+    [1, 1, -2, 0, 0, 0, 0, 0],
+    [1, 2, -2, 0, 0, 0, 0, 0],
+    [1, 2, -3, -1, 0, 0, 0, 0],
+    [1, -1, -2, 0, 0, 0, 0, 0],
+];
+/// m/s, rad/s, A, m3/s.
+const FLOWS: &[Dimensions] = &[
+    [0, 1, -1, 0, 0, 0, 0, 0],
+    [0, 0, -1, 0, 0, 0, 0, 0],
+    [0, 0, 0, 1, 0, 0, 0, 0],
+    [0, 3, -1, 0, 0, 0, 0, 0],
+];

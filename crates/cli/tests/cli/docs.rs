@@ -3,6 +3,7 @@
 use crate::lab::{EXAMPLE, Lab, edit, root};
 use powerbond::catalogue;
 use powerbond::core::models;
+use powerbond::core::subsystem::Causality;
 use std::path::Path;
 
 const PAGES: &[&str] =
@@ -38,7 +39,7 @@ fn desk() -> Lab {
         std::fs::create_dir_all(lab.dir.join(folder)).unwrap();
     }
     lab.write("examples/quarter-car/system.toml", EXAMPLE);
-    lab.write("unstable/system.toml", readme_system().split("[method]").next().unwrap());
+    lab.write("unstable/system.toml", readme_system().split("# input times").next().unwrap());
     lab.write("road.csv", "time,z\n0,0\n0.5,0\n0.6,0.1\n");
     lab
 }
@@ -146,7 +147,7 @@ fn the_table_of_methods_in_the_readme_is_measured() {
 }
 
 #[test]
-fn the_system_file_page_names_every_method_knob_model_and_parameter() {
+fn the_system_file_page_names_every_method_knob_and_model() {
     let page = page("docs/system-file.md");
     let check = |name: &str, of: &str| assert!(page.contains(&format!("`{name}`")), "`{name}` of {of}");
     for entry in catalogue::ALL.iter().filter(|e| e.kind != catalogue::Kind::Hold) {
@@ -154,8 +155,14 @@ fn the_system_file_page_names_every_method_knob_model_and_parameter() {
         entry.knobs.iter().for_each(|knob| check(knob.name, entry.name));
     }
     for model in models::ALL {
-        check(model.name, "the models");
-        model.all_parameters().for_each(|p| check(p.name, model.name));
+        let subsystem = model.build(&[]).unwrap();
+        let list = |causality: Causality| {
+            let wanted = subsystem.info().variables.iter().filter(|v| v.causality == causality);
+            wanted.map(|v| format!("`{}`", v.name)).collect::<Vec<_>>().join(", ")
+        };
+        let [inputs, outputs, locals] = [Causality::Input, Causality::Output, Causality::Local].map(list);
+        let row = format!("| `{}` | {inputs} | {outputs} | {locals} |", model.name);
+        assert!(page.contains(&row), "the page needs the row\n{row}");
     }
 }
 

@@ -300,7 +300,7 @@ pub const ALL: &[Entry] = &[
                 name: "absolute_cap",
                 domain: NOT_NEGATIVE,
                 default: "none",
-                unit: "of the force",
+                unit: "the unit of the force",
                 about: "largest correction; the smaller one of both caps holds",
             },
             Knob {

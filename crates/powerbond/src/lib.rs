@@ -24,6 +24,11 @@ pub mod source;
 pub mod system;
 mod timing;
 
+/// The README's code compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 pub use error::Error;
 pub use powerbond_core as core;
 pub use prepare::{Column, Prepared};

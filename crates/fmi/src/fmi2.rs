@@ -312,10 +312,10 @@ impl Instance {
         let (mut reached, mut terminated) = (f64::NAN, 0);
         // Safety: section 4.2.3: both may be asked after `fmi2DoStep` returned `fmi2Discard`.
         unsafe {
-            if let Some(function) = self.api.get_real_status {
-                if function(self.component, LAST_SUCCESSFUL_TIME, &mut reached) == OK {
-                    stepped.reached = Some(reached);
-                }
+            if let Some(function) = self.api.get_real_status
+                && function(self.component, LAST_SUCCESSFUL_TIME, &mut reached) == OK
+            {
+                stepped.reached = Some(reached);
             }
             if let Some(function) = self.api.get_boolean_status {
                 stepped.terminate =

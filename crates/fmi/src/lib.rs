@@ -21,6 +21,7 @@
 pub mod archive;
 mod calls;
 pub mod description;
+mod elf;
 pub mod error;
 mod fmi1;
 mod fmi2;

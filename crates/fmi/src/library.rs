@@ -1,5 +1,6 @@
 //! The shared library of an FMU: where it lies and how it is loaded.
 
+use crate::elf;
 use crate::error::LibraryError;
 use libloading::Symbol;
 use std::fs;
@@ -69,6 +70,9 @@ impl Library {
     /// Loads a library with all its symbols bound at once, so that a missing one shows now and not in a step.
     pub fn open(path: &Path) -> Result<Self, LibraryError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(message) = elf::damage(path) {
+            return Err(LibraryError::Load { library: name, message });
+        }
         make_libm_available();
         let handle = open_now(path).map_err(|error| LibraryError::Load {
             library: name.clone(),

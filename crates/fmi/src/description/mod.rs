@@ -289,8 +289,8 @@ pub struct ModelDescription {
     pub findings: Vec<Finding>,
     /// Findings beyond those listed.
     pub more_findings: usize,
-    /// Indices of `variables`, sorted by name.
-    by_name: Vec<u32>,
+    /// Hashes of names and indices of `variables`, sorted: long names share long beginnings, hashes do not.
+    by_name: Vec<(u64, u32)>,
 }
 
 impl ModelDescription {
@@ -309,8 +309,10 @@ impl ModelDescription {
 
     /// The index of the variable called `name`.
     pub fn find(&self, name: &str) -> Option<usize> {
-        let found = self.by_name.binary_search_by(|&v| (*self.variables[v as usize].name).cmp(name));
-        found.ok().map(|place| self.by_name[place] as usize)
+        let hash = read::hash(name);
+        let first = self.by_name.partition_point(|&(h, _)| h < hash);
+        let same = self.by_name[first..].iter().take_while(|&&(h, _)| h == hash);
+        same.map(|&(_, v)| v as usize).find(|&v| *self.variables[v].name == *name)
     }
 
     /// The declared type of a variable.

@@ -4,6 +4,7 @@ use super::xml::{self, Notes, child, elements};
 use super::{CoSimulation, DefaultExperiment, ModelDescription, Version, structure, types, variables};
 use crate::error::{DescriptionError, DescriptionProblem};
 use roxmltree::Node;
+use std::hash::{Hash, Hasher};
 
 const FILE: &str = "modelDescription.xml";
 
@@ -226,17 +227,20 @@ fn check_identifier(
     Ok(())
 }
 
-fn by_name(variables: &variables::Variables, list: Node<'_, '_>, notes: &mut Notes<'_>) -> Vec<u32> {
+/// The same in every run.
+pub fn hash(name: &str) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Of several variables of one name the first is the one that is found.
+fn by_name(variables: &variables::Variables, list: Node<'_, '_>, notes: &mut Notes<'_>) -> Vec<(u64, u32)> {
     let name = |v: u32| &*variables.list[v as usize].name;
-    let mut order: Vec<u32> = (0..variables.list.len() as u32).collect();
-    order.sort_by(|&a, &b| name(a).cmp(name(b)));
-    // The first of several variables of one name is the one that is found.
-    order.dedup_by(|b, a| {
-        let same = name(*a) == name(*b);
-        if same {
-            notes.note(list, || format!("there are two variables called `{}`", name(*b)));
-        }
-        same
-    });
+    let mut order: Vec<(u64, u32)> = (0..variables.list.len() as u32).map(|v| (hash(name(v)), v)).collect();
+    order.sort_unstable();
+    for pair in order.windows(2).filter(|pair| pair[0].0 == pair[1].0 && name(pair[0].1) == name(pair[1].1)) {
+        notes.note(list, || format!("there are two variables called `{}`", name(pair[0].1)));
+    }
     order
 }

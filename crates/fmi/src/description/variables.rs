@@ -57,7 +57,9 @@ pub fn read(
     context: &mut Context<'_>,
     notes: &mut Notes<'_>,
 ) -> Result<Variables, DescriptionError> {
-    let mut variables = Variables { list: Vec::new(), index_of_element: Vec::new() };
+    let count = elements(parent).count();
+    let mut variables =
+        Variables { list: Vec::with_capacity(count), index_of_element: Vec::with_capacity(count) };
     for node in elements(parent) {
         let inner = match (context.version, node.tag_name().name()) {
             (Version::Fmi3, _) => Some(node),

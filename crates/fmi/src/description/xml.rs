@@ -63,7 +63,7 @@ pub fn parse<'a>(file: &'static str, text: &'a str) -> Result<Document<'a>, Desc
         depth += 1;
         if depth > MAX_DEPTH {
             let problem = DescriptionProblem::TooDeep { limit: MAX_DEPTH };
-            return Err(DescriptionError { file, line: line_at(text, current.range().start), problem });
+            return Err(DescriptionError { file, line: line_at(text, position(text, current)), problem });
         }
     }
     Ok(document)
@@ -71,6 +71,12 @@ pub fn parse<'a>(file: &'static str, text: &'a str) -> Result<Document<'a>, Desc
 
 fn dtd_line(text: &str) -> u32 {
     line_at(text, text.find("<!DOCTYPE").unwrap_or(0))
+}
+
+/// Where a node begins. Its name is a piece of the text, which saves a quarter of the tree's memory for positions.
+fn position(text: &str, node: Node<'_, '_>) -> usize {
+    let name = node.tag_name().name();
+    (name.as_ptr() as usize).checked_sub(text.as_ptr() as usize).filter(|at| *at <= text.len()).unwrap_or(0)
 }
 
 fn line_at(text: &str, position: usize) -> u32 {
@@ -94,7 +100,7 @@ impl<'a> Notes<'a> {
     /// Something at `node` is not as it should be.
     pub fn note(&mut self, node: Node<'_, '_>, text: impl FnOnce() -> String) {
         if self.findings.len() < MAX_FINDINGS {
-            self.findings.push((node.range().start, text()));
+            self.findings.push((position(self.text, node), text()));
         } else {
             self.more += 1;
         }
@@ -102,7 +108,7 @@ impl<'a> Notes<'a> {
 
     /// Something at `node` cannot be lived with.
     pub fn error(&self, node: Node<'_, '_>, problem: DescriptionProblem) -> DescriptionError {
-        DescriptionError { file: self.file, line: line_at(self.text, node.range().start), problem }
+        DescriptionError { file: self.file, line: line_at(self.text, position(self.text, node)), problem }
     }
 
     /// Everything noted, with lines, and how much more there was.

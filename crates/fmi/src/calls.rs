@@ -3,6 +3,7 @@
 use crate::description::{Kind, Version};
 use crate::log::Environment;
 use crate::numbers::Numbers;
+use crate::status::OK;
 use crate::{fmi1, fmi2, fmi3};
 use std::ffi::{CString, c_int, c_void};
 
@@ -24,6 +25,14 @@ impl Stepped {
     pub fn plain(code: c_int) -> Self {
         Stepped { code, reached: None, event: false, terminate: false }
     }
+}
+
+/// A part of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Inputs,
+    Step,
+    Outputs,
 }
 
 /// What an iteration of discrete states came to (FMI 3).
@@ -108,12 +117,12 @@ impl Calls {
         each!(self, instance => instance.environment())
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn set_reals(&self, references: &[u32], values: &[f64]) -> c_int {
         each!(self, instance => instance.set_reals(references, values))
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn get_reals(&self, references: &[u32], values: &mut [f64]) -> c_int {
         each!(self, instance => instance.get_reals(references, values))
     }
@@ -151,10 +160,37 @@ impl Calls {
         each!(self, instance => instance.exit_initialization())
     }
 
-    /// `is_final` promises that no state before `t` will be set again.
-    #[inline]
-    pub fn step(&self, t: f64, h: f64, is_final: bool) -> Stepped {
+    /// `is_final` promises that no state before `t` will be set again. Anything but OK is told by `last_step`: an
+    /// uneventful step, which is nearly every one, returns one number and nothing through memory.
+    #[inline(always)]
+    pub fn step(&self, t: f64, h: f64, is_final: bool) -> c_int {
         each!(self, instance => instance.step(t, h, is_final))
+    }
+
+    /// The three calls of an uneventful step at once. Returns the first call that did not answer OK, and its answer.
+    #[inline(always)]
+    pub fn set_step_get(
+        &self,
+        inputs: (&[u32], &[f64]),
+        (t, h, is_final): (f64, f64, bool),
+        outputs: (&[u32], &mut [f64]),
+    ) -> Result<(), (Stage, c_int)> {
+        let expect = |code: c_int, stage: Stage| if code == OK { Ok(()) } else { Err((stage, code)) };
+        each!(self, instance => {
+            if !inputs.0.is_empty() {
+                expect(instance.set_reals(inputs.0, inputs.1), Stage::Inputs)?;
+            }
+            expect(instance.step(t, h, is_final), Stage::Step)?;
+            if !outputs.0.is_empty() {
+                expect(instance.get_reals(outputs.0, outputs.1), Stage::Outputs)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What the last step came to, if it was not simply OK.
+    pub fn last_step(&self) -> Stepped {
+        each!(self, instance => instance.last_step())
     }
 
     pub fn set_input_derivatives(&self, references: &[u32], orders: &[c_int], values: &[f64]) -> c_int {

@@ -12,6 +12,7 @@ use crate::library::Library;
 use crate::log::{Environment, attributed, copy_text};
 use crate::numbers::Numbers;
 use crate::status::{MISSING, OK, Status};
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
 
@@ -136,6 +137,7 @@ impl Api {
 pub(crate) struct Instance {
     component: Component,
     api: Arc<Api>,
+    last_step: Cell<Stepped>,
     environment: Box<Environment>,
 }
 
@@ -173,7 +175,10 @@ impl Instance {
                 logging.into(),
             )
         });
-        if component.is_null() { Err(*environment) } else { Ok(Instance { component, api, environment }) }
+        if component.is_null() {
+            return Err(*environment);
+        }
+        Ok(Instance { component, api, last_step: Cell::new(Stepped::plain(OK)), environment })
     }
 
     pub fn environment(&self) -> &Environment {
@@ -251,9 +256,9 @@ impl Instance {
         OK
     }
 
-    pub fn step(&self, t: f64, h: f64, _is_final: bool) -> Stepped {
+    pub fn step(&self, t: f64, h: f64, _is_final: bool) -> c_int {
         let new_step = 1;
-        attributed(&self.environment, || {
+        let stepped = attributed(&self.environment, || {
             // Safety: section 3.2.4: called after initialization; `t` is where the last step ended.
             let code = unsafe { (self.api.do_step)(self.component, t, h, new_step) };
             let mut stepped = Stepped::plain(code);
@@ -266,7 +271,13 @@ impl Instance {
                 }
             }
             stepped
-        })
+        });
+        self.last_step.set(stepped);
+        stepped.code
+    }
+
+    pub fn last_step(&self) -> Stepped {
+        self.last_step.get()
     }
 
     pub fn set_input_derivatives(&self, references: &[u32], orders: &[c_int], values: &[f64]) -> c_int {

@@ -11,6 +11,7 @@ use crate::library::Library;
 use crate::log::{Environment, copy_text};
 use crate::numbers::Numbers;
 use crate::status::{MISSING, OK, Status};
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
 
@@ -160,6 +161,7 @@ impl Api {
 pub(crate) struct Instance {
     component: Component,
     api: Arc<Api>,
+    last_step: Cell<Stepped>,
     environment: Box<Environment>,
     _callbacks: Box<Callbacks>,
 }
@@ -200,7 +202,8 @@ impl Instance {
         if component.is_null() {
             return Err(*environment);
         }
-        Ok(Instance { component, api, environment, _callbacks: callbacks })
+        let last_step = Cell::new(Stepped::plain(OK));
+        Ok(Instance { component, api, last_step, environment, _callbacks: callbacks })
     }
 
     pub fn environment(&self) -> &Environment {
@@ -294,10 +297,17 @@ impl Instance {
     }
 
     #[inline]
-    pub fn step(&self, t: f64, h: f64, is_final: bool) -> Stepped {
+    pub fn step(&self, t: f64, h: f64, is_final: bool) -> c_int {
         // Safety: section 4.2.2: called in step mode; `t` is where the last step ended.
         let code = unsafe { (self.api.do_step)(self.component, t, h, is_final.into()) };
-        if code <= 1 { Stepped::plain(code) } else { self.after_step(code) }
+        if code != OK {
+            self.last_step.set(self.after_step(code));
+        }
+        code
+    }
+
+    pub fn last_step(&self) -> Stepped {
+        self.last_step.get()
     }
 
     /// What a step that was not completed says about itself.

@@ -11,7 +11,7 @@ use crate::error::LibraryError;
 use crate::library::Library;
 use crate::log::{Environment, copy_text, deliver};
 use crate::numbers::Numbers;
-use crate::status::{MISSING, OK, Status};
+use crate::status::{EVENTFUL, MISSING, OK, Status};
 use powerbond_core::subsystem::Inputs;
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -221,6 +221,7 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Instance {
     handle: Handle,
     api: Arc<Api>,
+    last_step: Cell<Stepped>,
     surroundings: Box<Surroundings>,
 }
 
@@ -257,7 +258,7 @@ impl Instance {
             return Err(surroundings.log);
         }
         surroundings.handle.set(handle);
-        Ok(Instance { handle, api, surroundings })
+        Ok(Instance { handle, api, last_step: Cell::new(Stepped::plain(OK)), surroundings })
     }
 
     pub fn environment(&self) -> &Environment {
@@ -343,7 +344,7 @@ impl Instance {
     }
 
     #[inline]
-    pub fn step(&self, t: f64, h: f64, is_final: bool) -> Stepped {
+    pub fn step(&self, t: f64, h: f64, is_final: bool) -> c_int {
         let (mut event, mut terminate, mut early, mut reached) = (0, 0, 0, f64::NAN);
         // Safety: section 4.2.1: called in step mode; `t` is where the last step ended.
         let code = unsafe {
@@ -358,8 +359,21 @@ impl Instance {
                 &mut reached,
             )
         };
+        if code == OK && event == 0 && terminate == 0 && early == 0 {
+            return OK;
+        }
         let partial = early != 0 || Status::from_code(code) == Status::Discard;
-        Stepped { code, reached: partial.then_some(reached), event: event != 0, terminate: terminate != 0 }
+        self.last_step.set(Stepped {
+            code,
+            reached: partial.then_some(reached),
+            event: event != 0,
+            terminate: terminate != 0,
+        });
+        EVENTFUL
+    }
+
+    pub fn last_step(&self) -> Stepped {
+        self.last_step.get()
     }
 
     /// Runs `call` while the FMU may ask for inputs inside the step.

@@ -78,6 +78,7 @@ pub(crate) struct Shared {
     limits: Limits,
     loaded: Mutex<Option<Arc<Loaded>>>,
     ports: Mutex<Option<Arc<Ports>>>,
+    lists: Mutex<Vec<Arc<[u32]>>>,
     instances: AtomicUsize,
     fatal: Arc<AtomicBool>,
 }
@@ -138,6 +139,7 @@ impl Fmu {
             limits,
             loaded: Mutex::new(None),
             ports: Mutex::new(None),
+            lists: Mutex::new(Vec::new()),
             instances: AtomicUsize::new(0),
             fatal: Arc::new(AtomicBool::new(false)),
         });
@@ -176,6 +178,16 @@ impl Fmu {
         let calls = self.make(&loaded, name, options).map_err(|e| self.fail(e.into()))?;
         let machine = Machine::new(calls, self.shared.fatal.clone());
         Ok(FmuSubsystem::new(self.clone(), loaded, machine, ticket, ports, settings, capabilities, options))
+    }
+
+    /// Lists of value references that instances have in common, so that they are in memory once.
+    pub(crate) fn intern(&self, references: Vec<u32>) -> Arc<[u32]> {
+        let mut lists = self.shared.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(list) = lists.iter().rev().take(16).find(|list| ***list == *references) {
+            return list.clone();
+        }
+        lists.push(references.into());
+        lists[lists.len() - 1].clone()
     }
 
     pub(crate) fn fail(&self, problem: Problem) -> FmuError {

@@ -1,6 +1,6 @@
 //! An instance of an FMU as a subsystem of the engine.
 
-use crate::calls::{Calls, Direction, Experiment};
+use crate::calls::{Calls, Direction, Experiment, Stage, Stepped};
 use crate::description::{Kind, Variability, Version};
 use crate::error::{FmuError, InstanceError};
 use crate::fmi3::Intermediate;
@@ -8,14 +8,14 @@ use crate::fmu::{Fmu, Loaded, Options, Ticket, intermediate_inputs};
 use crate::machine::{Machine, Phase};
 use crate::ports::Ports;
 use crate::settings::{Setting, Settings};
-use crate::status::Status;
-use crate::stepping::{Derivatives, StepRule, Stepper};
+use crate::status::{OK, Status};
+use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
 use crate::transfer::Route;
 use crate::value::Value;
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
 };
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 /// FMUs are told a stop time this share of the run beyond its end: steps end there up to round-off only, the last one
@@ -27,15 +27,19 @@ const BEYOND: f64 = 0.1;
 /// Value references are gathered once, in `bind`; a step is then one call each for inputs, their derivatives where the
 /// FMU takes them, the step and the outputs, without allocation. A step that the FMU does not finish is given back to
 /// the engine if the engine keeps states; otherwise it is continued to its end, and the event shows in the statistics.
+#[repr(C)] // What a step touches comes first and close together: with many instances it is memory that costs.
 pub struct FmuSubsystem {
-    // The order of fields is the order of their end: state and instance before the library and its files.
-    state: *mut c_void,
     machine: Machine,
     inputs: Route,
     outputs: Route,
-    probes: Route,
-    stepper: Stepper,
+    /// A step of any length is one call for inputs, one to step and one for outputs.
+    is_plain: bool,
+    /// Derivatives of inputs make it more than that.
+    follows: bool,
     time: f64,
+    stepper: Stepper,
+    state: *mut c_void,
+    probes: Route,
     columns: Vec<Column>,
     info: Arc<Info>,
     ports: Arc<Ports>,
@@ -83,9 +87,11 @@ impl FmuSubsystem {
         FmuSubsystem {
             state: std::ptr::null_mut(),
             machine,
-            inputs: Route::Direct(Vec::new()),
-            outputs: Route::Direct(Vec::new()),
-            probes: Route::Direct(Vec::new()),
+            inputs: Route::empty(),
+            outputs: Route::empty(),
+            is_plain: false,
+            follows: false,
+            probes: Route::empty(),
             stepper: Stepper {
                 rule,
                 sub_steps: options.sub_steps.max(1),
@@ -232,6 +238,54 @@ impl FmuSubsystem {
         columns.into_iter().map(|(_, column)| column).collect()
     }
 
+    /// A step with derivatives of inputs, other types than reals, or a rule for its length.
+    fn advance_in_calls(
+        &mut self,
+        span: Span,
+        u: Inputs<'_>,
+        y: &mut [f64],
+    ) -> Result<Advance, SubsystemError> {
+        if self.machine.phase() != Phase::Stepping {
+            return Err(self.wrong_phase("advance"));
+        }
+        let crossed = self.stepper.cross(&self.machine, &mut self.inputs, span, u, self.state)?;
+        self.arrive(crossed, y)
+    }
+
+    /// Goes on with a plain step after one of its calls answered something else than OK.
+    #[cold]
+    fn resume(
+        &mut self,
+        stage: Stage,
+        code: c_int,
+        span: Span,
+        u: Inputs<'_>,
+        y: &mut [f64],
+    ) -> Result<Advance, SubsystemError> {
+        let machine = &self.machine;
+        let mut stepped = Stepped::plain(OK);
+        match stage {
+            Stage::Inputs => {
+                machine.check(code, machine.calls.names().set_real)?;
+                let code = machine.calls.step(span.start, span.h, self.stepper.is_final(span.start));
+                if code != OK {
+                    stepped = machine.calls.last_step();
+                }
+            }
+            Stage::Step => stepped = machine.calls.last_step(),
+            Stage::Outputs => machine.check(code, machine.calls.names().get_real)?,
+        }
+        let crossed = self.stepper.follow_up(machine, &mut self.inputs, span, u, self.state, stepped)?;
+        self.arrive(crossed, y)
+    }
+
+    fn arrive(&mut self, crossed: Crossed, y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        let Crossed { reached, event, next_event } = crossed;
+        self.outputs.receive(&self.machine, y)?;
+        self.time = reached;
+        Ok(Advance { reached, event, next_event })
+    }
+
     fn wrong_phase(&self, call: &'static str) -> SubsystemError {
         let message = match self.machine.phase() {
             Phase::Dead => {
@@ -251,18 +305,18 @@ impl Subsystem for FmuSubsystem {
 
     fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
         let description = self.fmu.description();
-        self.inputs = Route::new(description, &self.ports, &binding.inputs);
-        self.outputs = Route::new(description, &self.ports, &binding.outputs);
-        self.probes = Route::new(description, &self.ports, &binding.probes);
+        let route = |bound: &[usize]| Route::new(&self.fmu, &self.ports, bound);
+        self.inputs = route(&binding.inputs);
+        self.outputs = route(&binding.outputs);
+        self.probes = route(&binding.probes);
         self.columns = self.columns(binding);
         self.stepper.scratch = vec![0.0; binding.inputs.len()];
         self.stepper.middle = vec![0.0; binding.inputs.len()];
         let (references, places) = self.real_inputs(&binding.inputs);
         let order = self.info.capabilities.input_derivatives;
         if order == 0 || references.is_empty() || self.stepper.sub_steps > 1 {
-            return Ok(());
-        }
-        if description.version == Version::Fmi3 {
+            // It takes values only.
+        } else if description.version == Version::Fmi3 {
             if !intermediate_inputs(description).is_empty() {
                 let scratch = vec![0.0; references.len()];
                 self.stepper.intermediate = Some(Intermediate { references, places, scratch });
@@ -273,10 +327,12 @@ impl Subsystem for FmuSubsystem {
             self.stepper.derivatives = Some(Derivatives {
                 references: references.iter().copied().cycle().take(count).collect(),
                 places: places.iter().copied().cycle().take(count).collect(),
-                orders: (0..count).map(|k| 1 + (k / n) as std::ffi::c_int).collect(),
+                orders: (0..count).map(|k| 1 + (k / n) as c_int).collect(),
                 values: vec![0.0; count],
             });
         }
+        self.is_plain = self.stepper.rule == StepRule::Any;
+        self.follows = self.stepper.follows();
         Ok(())
     }
 
@@ -318,13 +374,20 @@ impl Subsystem for FmuSubsystem {
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        if self.machine.phase() != Phase::Stepping {
-            return Err(self.wrong_phase("advance"));
+        let is_plain = self.is_plain && (u.slope.is_empty() || !self.follows);
+        if let (true, Route::Direct(inputs), Route::Direct(outputs)) =
+            (is_plain && self.machine.phase() == Phase::Stepping, &self.inputs, &self.outputs)
+        {
+            let step = (span.start, span.h, self.stepper.is_final(span.start));
+            return match self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y)) {
+                Ok(()) => {
+                    self.time = span.end;
+                    Ok(Advance::whole(span))
+                }
+                Err((stage, code)) => self.resume(stage, code, span, u, y),
+            };
         }
-        let crossed = self.stepper.cross(&self.machine, &mut self.inputs, span, u, self.state)?;
-        self.time = crossed.reached;
-        self.outputs.receive(&self.machine, y)?;
-        Ok(Advance { reached: crossed.reached, event: crossed.event, next_event: crossed.next_event })
+        self.advance_in_calls(span, u, y)
     }
 
     fn feed_through(&mut self, d: &mut [f64]) -> Result<(), SubsystemError> {

@@ -28,6 +28,9 @@ pub enum Status {
 /// Stands for the status of a function that the library lacks.
 pub(crate) const MISSING: c_int = c_int::MIN;
 
+/// Stands for a step that went well, but with more to be told than that.
+pub(crate) const EVENTFUL: c_int = c_int::MAX;
+
 /// All went well.
 pub(crate) const OK: c_int = 0;
 

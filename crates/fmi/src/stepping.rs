@@ -86,16 +86,17 @@ pub(crate) struct Crossed {
 }
 
 /// What an instance needs to cross a span.
+#[repr(C)] // The first two are read in every step, the rest is not.
 pub(crate) struct Stepper {
-    pub rule: StepRule,
-    pub sub_steps: u32,
-    pub event_mode: bool,
-    pub derivatives: Option<Derivatives>,
-    pub intermediate: Option<Intermediate>,
-    /// The engine keeps states: an unfinished step is given back to it instead of being continued with old inputs.
-    pub engine_goes_back: bool,
     /// The time of the kept state.
     pub saved_time: f64,
+    /// The engine keeps states: an unfinished step is given back to it instead of being continued with old inputs.
+    pub engine_goes_back: bool,
+    pub event_mode: bool,
+    pub sub_steps: u32,
+    pub rule: StepRule,
+    pub derivatives: Option<Derivatives>,
+    pub intermediate: Option<Intermediate>,
     /// Inputs at a later time than the start of the span.
     pub scratch: Vec<f64>,
     /// Inputs in the middle of a sub-step.
@@ -105,8 +106,12 @@ pub(crate) struct Stepper {
 }
 
 impl Stepper {
+    /// Whether derivatives of inputs change what is called in a step.
+    pub fn follows(&self) -> bool {
+        self.derivatives.is_some() || self.intermediate.is_some() || self.sub_steps > 1
+    }
+
     /// Sets the inputs and crosses `span`.
-    #[inline]
     pub fn cross(
         &mut self,
         machine: &Machine,
@@ -115,18 +120,19 @@ impl Stepper {
         u: Inputs<'_>,
         state: *mut std::ffi::c_void,
     ) -> Result<Crossed, SubsystemError> {
-        if self.rule != StepRule::Any {
-            self.rule.check(span.h)?;
-        }
+        self.rule.check(span.h)?;
         if self.sub_steps > 1 && !u.slope.is_empty() {
             return self.cross_in_parts(machine, inputs, span, u, state);
         }
         inputs.send(machine, u.value)?;
         let stepped = self.step(machine, span, u, span.start, span.h)?;
-        if stepped == Stepped::plain(OK) {
-            return Ok(Crossed { reached: span.end, event: false, next_event: None });
-        }
         self.follow_up(machine, inputs, span, u, state, stepped)
+    }
+
+    /// No state before `t` will be set again.
+    #[inline]
+    pub fn is_final(&self, t: f64) -> bool {
+        !(self.engine_goes_back && t > self.saved_time)
     }
 
     /// Equal parts, each with the inputs at its middle.
@@ -160,7 +166,6 @@ impl Stepper {
     }
 
     /// One call of the step function from `t`; inputs are set, their derivatives are not yet.
-    #[inline]
     fn step(
         &mut self,
         machine: &Machine,
@@ -172,16 +177,18 @@ impl Stepper {
         if let (Some(derivatives), false) = (&mut self.derivatives, u.slope.is_empty()) {
             derivatives.send(machine, u, t - span.start)?;
         }
-        let is_final = !(self.engine_goes_back && t > self.saved_time);
-        if let (Calls::Fmi3(instance), Some(intermediate)) = (&machine.calls, &mut self.intermediate) {
-            return Ok(instance.with_held(intermediate, u, span.start, || instance.step(t, h, is_final)));
-        }
-        Ok(machine.calls.step(t, h, is_final))
+        let is_final = self.is_final(t);
+        let code = match (&machine.calls, &mut self.intermediate) {
+            (Calls::Fmi3(instance), Some(intermediate)) => {
+                instance.with_held(intermediate, u, span.start, || instance.step(t, h, is_final))
+            }
+            (calls, _) => calls.step(t, h, is_final),
+        };
+        Ok(if code == OK { Stepped::plain(OK) } else { machine.calls.last_step() })
     }
 
     /// After a step with something special about it: a warning, an event, an early return, a discard.
-    #[cold]
-    fn follow_up(
+    pub fn follow_up(
         &mut self,
         machine: &Machine,
         inputs: &mut Route,
@@ -190,6 +197,9 @@ impl Stepper {
         state: *mut std::ffi::c_void,
         first: Stepped,
     ) -> Result<Crossed, SubsystemError> {
+        if first == Stepped::plain(OK) {
+            return Ok(Crossed { reached: span.end, event: false, next_event: None });
+        }
         let call = machine.calls.names().step;
         let mut crossed = Crossed { reached: span.start, event: false, next_event: None };
         let (mut stepped, mut target) = (first, span.end);

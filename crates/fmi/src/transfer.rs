@@ -1,15 +1,17 @@
 //! The way of bound variables between the engine's `f64` slices and the FMU, prepared once.
 
 use crate::description::{Kind, ModelDescription};
+use crate::fmu::Fmu;
 use crate::machine::Machine;
 use crate::numbers::Numbers;
 use crate::ports::Ports;
 use powerbond_core::subsystem::SubsystemError;
+use std::sync::Arc;
 
 /// How a list of variables is set or read.
 pub(crate) enum Route {
     /// Scalar reals only: the engine's slice is the FMU's.
-    Direct(Vec<u32>),
+    Direct(Arc<[u32]>),
     /// Other types, or arrays of which every element travels: one call per type.
     Grouped(Vec<Group>),
 }
@@ -25,13 +27,19 @@ pub(crate) struct Group {
 }
 
 impl Route {
+    /// No variables.
+    pub fn empty() -> Self {
+        Route::Direct(Arc::new([]))
+    }
+
     /// For variables of [`Ports::info`], by index.
-    pub fn new(description: &ModelDescription, ports: &Ports, bound: &[usize]) -> Self {
+    pub fn new(fmu: &Fmu, ports: &Ports, bound: &[usize]) -> Self {
+        let description = fmu.description();
         let variable_of = |&v: &usize| &description.variables[ports.places[v].variable as usize];
         let is_plain =
             |v: &usize| variable_of(v).kind == Kind::Float64 && variable_of(v).dimensions.is_empty();
         if bound.iter().all(is_plain) {
-            return Route::Direct(bound.iter().map(|v| variable_of(v).reference).collect());
+            return Route::Direct(fmu.intern(bound.iter().map(|v| variable_of(v).reference).collect()));
         }
         let mut kinds: Vec<Kind> = bound.iter().map(|v| variable_of(v).kind).collect();
         kinds.sort_unstable();
@@ -50,58 +58,50 @@ impl Route {
     }
 
     /// Sets the variables.
-    #[inline]
     pub fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
         match self {
+            Route::Direct(references) if references.is_empty() => Ok(()),
             Route::Direct(references) => {
-                if references.is_empty() {
-                    return Ok(());
-                }
                 debug_assert_eq!(references.len(), values.len());
                 machine.check(machine.calls.set_reals(references, values), machine.calls.names().set_real)
             }
-            Route::Grouped(groups) => {
-                for group in groups {
-                    for &(from, to) in &group.map {
-                        group.values.write(to as usize, values[from as usize]);
-                    }
-                    let names = machine.calls.names();
-                    let call = if group.kind == Kind::Float64 { names.set_real } else { names.set_other };
-                    machine.check(machine.calls.set(group.kind, &group.references, &group.values), call)?;
-                }
-                Ok(())
-            }
+            Route::Grouped(groups) => groups.iter_mut().try_for_each(|group| group.send(machine, values)),
         }
     }
 
     /// Reads the variables.
-    #[inline]
     pub fn receive(&mut self, machine: &Machine, values: &mut [f64]) -> Result<(), SubsystemError> {
         match self {
+            Route::Direct(references) if references.is_empty() => Ok(()),
             Route::Direct(references) => {
-                if references.is_empty() {
-                    return Ok(());
-                }
                 debug_assert_eq!(references.len(), values.len());
                 machine.check(machine.calls.get_reals(references, values), machine.calls.names().get_real)
             }
-            Route::Grouped(groups) => {
-                for group in groups {
-                    let names = machine.calls.names();
-                    let call = if group.kind == Kind::Float64 { names.get_real } else { names.get_other };
-                    machine
-                        .check(machine.calls.get(group.kind, &group.references, &mut group.values), call)?;
-                    for &(to, from) in &group.map {
-                        values[to as usize] = group.values.read(from as usize);
-                    }
-                }
-                Ok(())
-            }
+            Route::Grouped(groups) => groups.iter_mut().try_for_each(|group| group.receive(machine, values)),
         }
     }
 }
 
 impl Group {
+    fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
+        for &(from, to) in &self.map {
+            self.values.write(to as usize, values[from as usize]);
+        }
+        let names = machine.calls.names();
+        let call = if self.kind == Kind::Float64 { names.set_real } else { names.set_other };
+        machine.check(machine.calls.set(self.kind, &self.references, &self.values), call)
+    }
+
+    fn receive(&mut self, machine: &Machine, values: &mut [f64]) -> Result<(), SubsystemError> {
+        let names = machine.calls.names();
+        let call = if self.kind == Kind::Float64 { names.get_real } else { names.get_other };
+        machine.check(machine.calls.get(self.kind, &self.references, &mut self.values), call)?;
+        for &(to, from) in &self.map {
+            values[to as usize] = self.values.read(from as usize);
+        }
+        Ok(())
+    }
+
     fn new(description: &ModelDescription, ports: &Ports, bound: &[usize], kind: Kind) -> Self {
         let mut offsets: Vec<(u32, u32)> = Vec::new();
         let (mut references, mut map, mut length) = (Vec::new(), Vec::new(), 0);

@@ -34,6 +34,7 @@ mod log;
 mod machine;
 mod numbers;
 mod ports;
+mod preload;
 pub mod probe;
 mod settings;
 mod status;

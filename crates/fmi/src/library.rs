@@ -2,10 +2,10 @@
 
 use crate::elf;
 use crate::error::LibraryError;
+use crate::preload;
 use libloading::Symbol;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 /// Names of this platform's folder, FMI 3's and FMI 2's.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -73,13 +73,18 @@ impl Library {
         if let Some(message) = elf::damage(path) {
             return Err(LibraryError::Load { library: name, message });
         }
-        make_libm_available();
-        let handle = open_now(path).map_err(|error| LibraryError::Load {
-            library: name.clone(),
-            // The loader's own text is in the source; libloading prints only its summary.
-            message: std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string),
-        })?;
-        Ok(Library { handle, name })
+        preload::always();
+        let mut opened = open_now(path).map_err(|error| text(&error));
+        if opened.as_ref().is_err_and(|message| preload::for_missing(message)) {
+            opened = open_now(path).map_err(|error| text(&error));
+        }
+        match opened {
+            Ok(handle) => Ok(Library { handle, name }),
+            Err(message) => {
+                let message = format!("{message}{}", preload::advice(&message));
+                Err(LibraryError::Load { library: name, message })
+            }
+        }
     }
 
     /// A function that the standard requires. `F` must be its type in the standard's headers.
@@ -112,15 +117,9 @@ fn open_now(path: &Path) -> Result<libloading::Library, libloading::Error> {
     unsafe { Library::load_with_flags(path, LOAD_WITH_ALTERED_SEARCH_PATH) }.map(Into::into)
 }
 
-/// Some FMUs call mathematical functions without naming libm as a dependency.
-fn make_libm_available() {
-    #[cfg(target_os = "linux")]
-    {
-        use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
-        static LIBM: OnceLock<Option<Library>> = OnceLock::new();
-        // Safety: libm of the system has no initializers with effects. No FMI rule: it serves FMUs that break one.
-        LIBM.get_or_init(|| unsafe { Library::open(Some("libm.so.6"), RTLD_NOW | RTLD_GLOBAL) }.ok());
-    }
+/// The loader's own text is in the source; libloading prints only its summary.
+fn text(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or(error.to_string(), ToString::to_string)
 }
 
 /// The folder of resources as FMI 1 and 2 want it: a URI.

@@ -116,3 +116,21 @@ FMI_EXPORT fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *s) {
     *s = NULL;
     return fmi2OK;
 }
+
+#include "stubs.h"
+STUB(fmi2GetInteger)
+STUB(fmi2GetBoolean)
+STUB(fmi2GetString)
+STUB(fmi2SetInteger)
+STUB(fmi2SetBoolean)
+STUB(fmi2SetString)
+STUB(fmi2SerializedFMUstateSize)
+STUB(fmi2SerializeFMUstate)
+STUB(fmi2DeSerializeFMUstate)
+STUB(fmi2GetRealOutputDerivatives)
+STUB(fmi2CancelStep)
+STUB(fmi2GetStatus)
+STUB(fmi2GetRealStatus)
+STUB(fmi2GetIntegerStatus)
+STUB(fmi2GetBooleanStatus)
+STUB(fmi2GetStringStatus)

@@ -74,6 +74,7 @@ impl Simulator {
         let variable = |name: &str, causality| Variable {
             name: name.to_owned(),
             causality,
+            kind: powerbond_core::subsystem::ValueKind::Real,
             unit: None,
             start: 0.0,
             nominal: 1.0,
@@ -196,8 +197,8 @@ impl RandomNetwork {
                 y[i] = self.members[i].output(&states[i], u[i]);
             }
         }
-        for i in 0..n {
-            u[i] = self.feeds[i].iter().map(|&(s, gain)| gain * y[s]).sum();
+        for (u, sources) in u.iter_mut().zip(&self.feeds) {
+            *u = sources.iter().map(|&(s, gain)| gain * y[s]).sum();
         }
         (y, u)
     }

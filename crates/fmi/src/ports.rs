@@ -1,9 +1,9 @@
 //! The variables of an FMU as the engine sees them: numbers, one per element of an array.
 
-use crate::description::{Causality, Dimension, ModelDescription, Variable};
+use crate::description::{Causality, Dimension, Kind, ModelDescription, Variable};
 use crate::error::{DescriptionError, DescriptionProblem};
 use crate::value::Value;
-use powerbond_core::subsystem::{self, Capabilities, FeedThrough, Info};
+use powerbond_core::subsystem::{self, Capabilities, FeedThrough, Info, ValueKind};
 use powerbond_core::units::Unit;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -91,6 +91,12 @@ fn as_engine_variable(
     subsystem::Variable {
         name: element_name(&variable.name, element, lengths),
         causality,
+        kind: match variable.kind {
+            kind if kind.is_real() => ValueKind::Real,
+            Kind::Boolean => ValueKind::Boolean,
+            Kind::Enumeration => ValueKind::Enumeration,
+            _ => ValueKind::Integer,
+        },
         unit: variable.unit.map(|u| unit(&description.units[u as usize].unit, variable.relative_quantity)),
         start: start_number(description, variable, element).unwrap_or(0.0),
         nominal: variable.nominal.map_or(1.0, f64::abs),

@@ -96,9 +96,10 @@ impl StepController for Pi {
         self.limits.min_step
     }
 
+    /// What comes after a discontinuity is new: a tenth of the step before, and no past.
     fn restart(&mut self, h: f64) -> f64 {
         self.past = [0.0; 2];
-        h
+        (0.1 * h).max(self.limits.min_step)
     }
 }
 

@@ -144,7 +144,8 @@ pub fn correction(
     if spec.name() == "energy" {
         return Ok(Some(Box::new(super::energy_correction::build(spec, context)?)));
     }
-    let default = |i: usize| 1.0 / (f64::from(context.holds[i]) + 1.0);
+    // With a zero-order hold the whole defect rings (α = 1 leaves no damping).
+    let default = |i: usize| (1.0 / (f64::from(context.holds[i]) + 1.0)).min(0.8);
     let alpha = context.per_variable(spec.knob("alpha"), &context.names.inputs, "input", default)?;
     let ratio = match spec.word("step_ratio", "growth") {
         "none" => StepRatio::None,
@@ -221,7 +222,8 @@ pub fn estimator(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<
                 "metered" => Residual::Metered,
                 _ => Residual::Held,
             };
-            Ok(Some(Box::new(Energy::new(tolerance, scale, residual, context.hold_order()))))
+            let energy = Energy::new(tolerance, scale, residual, context.hold_order());
+            Ok(Some(Box::new(energy.over(context.start, context.start + context.duration))))
         }
         "predictor" => {
             let outputs = &context.names.outputs;

@@ -22,6 +22,7 @@ pub mod results;
 mod run;
 pub mod source;
 pub mod system;
+mod simulators;
 mod timing;
 
 /// The README's code compiles.
@@ -33,5 +34,6 @@ pub use error::Error;
 pub use powerbond_core as core;
 pub use prepare::{Column, Prepared};
 pub use run::{Run, RunOptions, run, run_prepared};
+pub use simulators::SharedLog;
 pub use system::System;
 pub use timing::Timing;

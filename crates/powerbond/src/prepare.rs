@@ -4,18 +4,18 @@ use crate::Error;
 use crate::catalogue::{self, Context};
 use crate::glob;
 use crate::number::short;
+use crate::simulators::{self, SharedLog};
 use crate::source::{At, Place};
 use crate::system::{MAX_RATE, Refresh, System};
 use crate::timing::{Timed, Timing};
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
-use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::network::{
-    BondSpec, BuildError, ConnectionSpec, Names, NetworkBuilder, PortSpec, Problem, Subject, VariableName,
+    BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Subject, VariableName,
 };
 use powerbond_core::observer::Observer;
-use powerbond_core::subsystem::Span;
+use powerbond_core::subsystem::{Span, ValueKind};
 use powerbond_core::suggest::closest;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -57,6 +57,8 @@ pub struct Prepared {
     pub step: f64,
     /// What the user should know before trusting the run.
     pub warnings: Vec<String>,
+    /// What FMUs said.
+    pub log: SharedLog,
 }
 
 impl Prepared {
@@ -150,25 +152,11 @@ impl System {
         let mut warnings = Vec::new();
         let mut builder = NetworkBuilder::new();
         let mut timings = Vec::new();
+        let log = SharedLog::default();
         let mut ordered: Vec<_> = self.subsystems.iter().collect();
         ordered.sort_by(|a, b| a.name.value.cmp(&b.name.value));
         for spec in ordered {
-            let Some(model) = models::find(&spec.model.value) else {
-                let names: Vec<&str> = models::ALL.iter().map(|m| m.name).collect();
-                let hint = match closest(&spec.model.value, names.iter().copied()) {
-                    Some(near) => format!(" Did you mean `{near}`?"),
-                    None => format!(" There are: {}.", names.join(", ")),
-                };
-                let message = format!("there is no model `{}`.{hint}", spec.model.value);
-                return Err(Error::input(spec.model.place(), message));
-            };
-            let mut parameters: Vec<(String, ParameterValue)> = Vec::new();
-            for (name, value) in &spec.parameters {
-                model.check(&name.value, value).map_err(|e| Error::input(name.place(), e.to_string()))?;
-                parameters.push((name.value.clone(), value.clone()));
-            }
-            let simulator =
-                model.build(&parameters).map_err(|e| Error::input(spec.name.place(), e.to_string()))?;
+            let simulator = simulators::make(self, spec, &log, &mut warnings)?;
             let (timed, timing) = Timed::new(simulator);
             timings.push(timing);
             builder = builder.subsystem(&spec.name.value, Box::new(timed));
@@ -202,7 +190,12 @@ impl System {
         }
         let (network, names) = builder.build().map_err(|e| Error::input(self.place_of(&e), e.to_string()))?;
 
-        let holds = self.hold_orders(&names)?;
+        let mut holds = self.hold_orders(&names)?;
+        for (i, hold) in holds.iter_mut().enumerate() {
+            if is_discrete(&network, &names, i) {
+                *hold = 0;
+            }
+        }
         let rates = self.rates(&names, step)?;
         for (i, &order) in holds.iter().enumerate() {
             let owner = network.owner_of_input[i];
@@ -292,6 +285,7 @@ impl System {
             stop,
             step,
             warnings,
+            log,
         })
     }
 
@@ -463,7 +457,7 @@ impl System {
     /// Members that re-read feed-through outputs, in feed-through order.
     fn refreshed(
         &self,
-        network: &powerbond_core::network::Network,
+        network: &Network,
         names: &Names,
     ) -> Result<Vec<usize>, Error> {
         let has_feed_through = |s: usize| {
@@ -533,6 +527,12 @@ fn is_about(problem: &Problem, name: &VariableName) -> bool {
     }
 }
 
+/// Whether an input is a whole number, a boolean or an enumeration: such inputs are held, never extrapolated.
+pub(crate) fn is_discrete(network: &Network, names: &Names, input: usize) -> bool {
+    let info = network.members[network.owner_of_input[input]].simulator.info();
+    info.find(&names.inputs[input].variable).is_some_and(|v| info.variables[v].kind != ValueKind::Real)
+}
+
 fn column(names: &Names, name: &VariableName) -> Option<Column> {
     let find = |list: &[VariableName]| list.iter().position(|n| n == name);
     find(&names.outputs)
@@ -542,7 +542,7 @@ fn column(names: &Names, name: &VariableName) -> Option<Column> {
 }
 
 /// Ports by the name of their subsystem; with a number where it has several in one bond.
-fn port_names(network: &powerbond_core::network::Network, names: &Names) -> Vec<Vec<String>> {
+fn port_names(network: &Network, names: &Names) -> Vec<Vec<String>> {
     let mut result = Vec::new();
     for range in &network.bonds.bonds {
         let plain = &names.ports[range.clone()];

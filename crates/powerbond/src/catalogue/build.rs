@@ -146,7 +146,12 @@ pub fn correction(
     }
     // With a zero-order hold the whole defect rings (α = 1 leaves no damping).
     let default = |i: usize| (1.0 / (f64::from(context.holds[i]) + 1.0)).min(0.8);
-    let alpha = context.per_variable(spec.knob("alpha"), &context.names.inputs, "input", default)?;
+    let mut alpha = context.per_variable(spec.knob("alpha"), &context.names.inputs, "input", default)?;
+    for (i, alpha) in alpha.iter_mut().enumerate() {
+        if crate::prepare::is_discrete(context.network, context.names, i) {
+            *alpha = 0.0;
+        }
+    }
     let ratio = match spec.word("step_ratio", "growth") {
         "none" => StepRatio::None,
         "literal" => StepRatio::Literal,

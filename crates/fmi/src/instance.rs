@@ -4,7 +4,8 @@ use crate::calls::{Calls, Direction, Experiment, Stage, Stepped};
 use crate::description::{Kind, Variability, Version};
 use crate::error::{FmuError, InstanceError};
 use crate::fmi3::Intermediate;
-use crate::fmu::{Fmu, Loaded, Options, Ticket, intermediate_inputs};
+use crate::fmu::{Fmu, Options, Ticket};
+use crate::loaded::{Loaded, intermediate_inputs};
 use crate::machine::{Machine, Phase};
 use crate::ports::Ports;
 use crate::settings::{Setting, Settings};
@@ -15,6 +16,7 @@ use crate::value::Value;
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
 };
+use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
@@ -52,6 +54,7 @@ pub struct FmuSubsystem {
 }
 
 /// A column of ∂y/∂u: one input, all outputs that feed it through.
+#[derive(Default)]
 struct Column {
     known: u32,
     seed: Vec<f64>,
@@ -70,10 +73,11 @@ impl FmuSubsystem {
         ticket: Ticket,
         ports: Arc<Ports>,
         settings: Settings,
-        capabilities: Capabilities,
+        mut capabilities: Capabilities,
         options: &Options,
     ) -> Self {
         let mut info = ports.info.clone();
+        capabilities.feed_through_values &= info.feed_through != FeedThrough::Unknown;
         if info.capabilities != capabilities {
             Arc::make_mut(&mut info).capabilities = capabilities;
         }
@@ -206,7 +210,7 @@ impl FmuSubsystem {
         let variables = &self.fmu.description().variables;
         let port = |v: usize| self.ports.places[v];
         let is_real = |v: usize| variables[port(v).variable as usize].kind == Kind::Float64;
-        let mut columns: Vec<(usize, Column)> = Vec::new();
+        let mut columns: BTreeMap<usize, Column> = BTreeMap::new();
         for (place, &(o, i)) in binding.feed_through.iter().enumerate() {
             let (output, input) = (binding.outputs[o], binding.inputs[i]);
             // Whole numbers and booleans have no derivative; their place stays zero.
@@ -214,28 +218,18 @@ impl FmuSubsystem {
                 continue;
             }
             let known = port(input);
-            let k = columns.iter().position(|(v, _)| *v == input).unwrap_or_else(|| {
+            let column = columns.entry(input).or_insert_with(|| {
                 let mut seed = vec![0.0; self.ports.sizes[known.variable as usize] as usize];
                 seed[known.element as usize] = 1.0;
-                let reference = variables[known.variable as usize].reference;
-                let column = Column {
-                    known: reference,
-                    seed,
-                    unknowns: Vec::new(),
-                    sensitivity: Vec::new(),
-                    picks: Vec::new(),
-                };
-                columns.push((input, column));
-                columns.len() - 1
+                Column { known: variables[known.variable as usize].reference, seed, ..Column::default() }
             });
-            let column = &mut columns[k].1;
             let (unknown, first) = (port(output), column.sensitivity.len());
             column.unknowns.push(variables[unknown.variable as usize].reference);
             let size = self.ports.sizes[unknown.variable as usize] as usize;
             column.sensitivity.resize(first + size, 0.0);
             column.picks.push((place, first + unknown.element as usize));
         }
-        columns.into_iter().map(|(_, column)| column).collect()
+        columns.into_values().collect()
     }
 
     /// A step with derivatives of inputs, other types than reals, or a rule for its length.

@@ -30,6 +30,7 @@ mod fmu;
 mod folder;
 mod instance;
 mod library;
+mod loaded;
 mod log;
 mod machine;
 mod numbers;

@@ -302,6 +302,8 @@ impl Instance {
 
     pub fn abandon(&mut self) {
         self.component = std::ptr::null_mut();
+        // What the lost instance left running may still need its code: the library stays loaded.
+        std::mem::forget(self.api.clone());
     }
 }
 

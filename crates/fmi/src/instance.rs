@@ -1,6 +1,6 @@
 //! An instance of an FMU as a subsystem of the engine.
 
-use crate::calls::{Calls, Direction, Experiment, Stage, Stepped};
+use crate::calls::{Calls, Direction, Experiment, Stage};
 use crate::description::{Kind, Variability, Version};
 use crate::error::{FmuError, InstanceError};
 use crate::fmi3::Intermediate;
@@ -257,25 +257,26 @@ impl FmuSubsystem {
         y: &mut [f64],
     ) -> Result<Advance, SubsystemError> {
         let machine = &self.machine;
-        let mut stepped = Stepped::plain(OK);
-        match stage {
+        let code = match stage {
             Stage::Inputs => {
                 machine.check(code, machine.calls.names().set_real)?;
-                let code = machine.calls.step(span.start, span.h, self.stepper.is_final(span.start));
-                if code != OK {
-                    stepped = machine.calls.last_step();
-                }
+                machine.calls.step(span.start, span.h, self.stepper.is_final(span.start))
             }
-            Stage::Step => stepped = machine.calls.last_step(),
-            Stage::Outputs => machine.check(code, machine.calls.names().get_real)?,
-        }
-        let crossed = self.stepper.follow_up(machine, &mut self.inputs, span, u, self.state, stepped)?;
+            Stage::Step => code,
+            Stage::Outputs => {
+                machine.check(code, machine.calls.names().get_real)?;
+                OK
+            }
+        };
+        let crossed = self.stepper.follow_up(machine, &mut self.inputs, span, u, self.state, code)?;
         self.arrive(crossed, y)
     }
 
     fn arrive(&mut self, crossed: Crossed, y: &mut [f64]) -> Result<Advance, SubsystemError> {
         let Crossed { reached, event, next_event } = crossed;
-        self.outputs.receive(&self.machine, y)?;
+        let received = self.outputs.receive(&self.machine, y);
+        self.machine.keep_rounding();
+        received?;
         self.time = reached;
         Ok(Advance { reached, event, next_event })
     }
@@ -351,7 +352,9 @@ impl Subsystem for FmuSubsystem {
             return Err(self.wrong_phase("evaluate"));
         }
         self.inputs.send(&self.machine, u.value)?;
-        self.outputs.receive(&self.machine, y)
+        let received = self.outputs.receive(&self.machine, y);
+        self.machine.keep_rounding();
+        received
     }
 
     fn start(&mut self) -> Result<(), SubsystemError> {
@@ -364,6 +367,7 @@ impl Subsystem for FmuSubsystem {
             self.machine.settle_events()?;
         }
         self.machine.set_phase(Phase::Stepping);
+        self.machine.keep_rounding();
         Ok(())
     }
 
@@ -373,7 +377,9 @@ impl Subsystem for FmuSubsystem {
             (is_plain && self.machine.phase() == Phase::Stepping, &self.inputs, &self.outputs)
         {
             let step = (span.start, span.h, self.stepper.is_final(span.start));
-            return match self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y)) {
+            let answer = self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y));
+            self.machine.keep_rounding();
+            return match answer {
                 Ok(()) => {
                     self.time = span.end;
                     Ok(Advance::whole(span))

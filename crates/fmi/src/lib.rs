@@ -37,6 +37,7 @@ mod numbers;
 mod ports;
 mod preload;
 pub mod probe;
+mod rounding;
 mod settings;
 mod status;
 mod stepping;

@@ -1,6 +1,7 @@
 //! An instance with its place in the standard's state machine, and what becomes of every status.
 
 use crate::calls::{Calls, DiscreteStates};
+use crate::rounding;
 use crate::status::{MISSING, OK, Status};
 use powerbond_core::subsystem::SubsystemError;
 use std::cell::Cell;
@@ -29,13 +30,20 @@ pub(crate) struct Machine {
     pub calls: Calls,
     phase: Cell<Phase>,
     warnings: Cell<u64>,
+    rounded: Cell<bool>,
     /// Shared by all instances of the FMU.
     fatal: Arc<AtomicBool>,
 }
 
 impl Machine {
     pub fn new(calls: Calls, fatal: Arc<AtomicBool>) -> Self {
-        Machine { calls, phase: Cell::new(Phase::Instantiated), warnings: Cell::new(0), fatal }
+        Machine {
+            calls,
+            phase: Cell::new(Phase::Instantiated),
+            warnings: Cell::new(0),
+            rounded: Cell::new(false),
+            fatal,
+        }
     }
 
     pub fn phase(&self) -> Phase {
@@ -66,6 +74,24 @@ impl Machine {
                 Ok(())
             }
             status => Err(self.fault(status, call, "")),
+        }
+    }
+
+    /// Undoes a change of the floating-point mode, and says so once.
+    #[inline(always)]
+    pub fn keep_rounding(&self) {
+        if rounding::restore() {
+            self.complain_about_rounding();
+        }
+    }
+
+    #[cold]
+    fn complain_about_rounding(&self) {
+        if !self.rounded.replace(true) {
+            let message =
+                "it changes the rounding mode or flushes denormals; the mode is restored after every call";
+            let category = "powerbond".to_owned();
+            self.calls.environment().line(Status::Warning, category, message.to_owned());
         }
     }
 

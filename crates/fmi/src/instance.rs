@@ -378,7 +378,7 @@ impl Subsystem for FmuSubsystem {
         {
             let step = (span.start, span.h, self.stepper.is_final(span.start));
             let answer = self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y));
-            self.machine.keep_rounding();
+            self.machine.keep_rounding_in_steps();
             return match answer {
                 Ok(()) => {
                     self.time = span.end;

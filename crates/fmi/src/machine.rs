@@ -31,6 +31,7 @@ pub(crate) struct Machine {
     phase: Cell<Phase>,
     warnings: Cell<u64>,
     rounded: Cell<bool>,
+    steps: Cell<u32>,
     /// Shared by all instances of the FMU.
     fatal: Arc<AtomicBool>,
 }
@@ -42,6 +43,7 @@ impl Machine {
             phase: Cell::new(Phase::Instantiated),
             warnings: Cell::new(0),
             rounded: Cell::new(false),
+            steps: Cell::new(0),
             fatal,
         }
     }
@@ -78,10 +80,21 @@ impl Machine {
     }
 
     /// Undoes a change of the floating-point mode, and says so once.
-    #[inline(always)]
     pub fn keep_rounding(&self) {
         if rounding::restore() {
             self.complain_about_rounding();
+        }
+    }
+
+    /// The same after a step of a light FMU, where asking for the mode costs as much as the step: it waits for all
+    /// arithmetic to end. FMUs that change the mode do so when they start or in every step, so the first steps are
+    /// looked at, then every 64th, and all of them once it has happened.
+    #[inline(always)]
+    pub fn keep_rounding_in_steps(&self) {
+        let step = self.steps.get();
+        self.steps.set(step.wrapping_add(1));
+        if step < 8 || step & 63 == 0 || self.rounded.get() {
+            self.keep_rounding();
         }
     }
 

@@ -117,13 +117,17 @@ impl Calls {
         each!(self, instance => instance.environment())
     }
 
+    /// Sets scalars.
     #[inline(always)]
     pub fn set_reals(&self, references: &[u32], values: &[f64]) -> c_int {
+        assert_eq!(references.len(), values.len(), "inputs are not as they were bound");
         each!(self, instance => instance.set_reals(references, values))
     }
 
+    /// Reads scalars.
     #[inline(always)]
     pub fn get_reals(&self, references: &[u32], values: &mut [f64]) -> c_int {
+        assert_eq!(references.len(), values.len(), "outputs are not as they were bound");
         each!(self, instance => instance.get_reals(references, values))
     }
 
@@ -175,6 +179,9 @@ impl Calls {
         (t, h, is_final): (f64, f64, bool),
         outputs: (&[u32], &mut [f64]),
     ) -> Result<(), (Stage, c_int)> {
+        // The FMU takes the lengths on trust.
+        assert_eq!(inputs.0.len(), inputs.1.len(), "inputs are not as they were bound");
+        assert_eq!(outputs.0.len(), outputs.1.len(), "outputs are not as they were bound");
         let expect = |code: c_int, stage: Stage| if code == OK { Ok(()) } else { Err((stage, code)) };
         each!(self, instance => {
             if !inputs.0.is_empty() {

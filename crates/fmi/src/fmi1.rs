@@ -202,7 +202,7 @@ impl Instance {
     }
 
     pub fn set(&self, kind: Kind, references: &[u32], values: &Numbers) -> c_int {
-        debug_assert_eq!(references.len(), values.len());
+        assert_eq!(references.len(), values.len());
         if let Numbers::F64(values) = values {
             return self.set_reals(references, values);
         }
@@ -215,7 +215,7 @@ impl Instance {
     }
 
     pub fn get(&self, kind: Kind, references: &[u32], values: &mut Numbers) -> c_int {
-        debug_assert_eq!(references.len(), values.len());
+        assert_eq!(references.len(), values.len());
         if let Numbers::F64(values) = values {
             return self.get_reals(references, values);
         }
@@ -281,7 +281,7 @@ impl Instance {
     }
 
     pub fn set_input_derivatives(&self, references: &[u32], orders: &[c_int], values: &[f64]) -> c_int {
-        debug_assert!(references.len() == orders.len() && references.len() == values.len());
+        assert!(references.len() == orders.len() && references.len() == values.len());
         let Some(function) = self.api.set_derivatives else { return MISSING };
         // Safety: section 3.2.2: called before the step, for inputs; three arrays of the same length.
         attributed(&self.environment, || unsafe {
@@ -302,6 +302,8 @@ impl Instance {
 
     pub fn abandon(&mut self) {
         self.component = std::ptr::null_mut();
+        // What the lost instance left running may still need its code: the library stays loaded.
+        std::mem::forget(self.api.clone());
     }
 }
 

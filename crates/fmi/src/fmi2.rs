@@ -235,7 +235,7 @@ impl Instance {
     }
 
     pub fn set(&self, kind: Kind, references: &[u32], values: &Numbers) -> c_int {
-        debug_assert_eq!(references.len(), values.len());
+        assert_eq!(references.len(), values.len());
         if let Numbers::F64(values) = values {
             return self.set_reals(references, values);
         }
@@ -246,7 +246,7 @@ impl Instance {
     }
 
     pub fn get(&self, kind: Kind, references: &[u32], values: &mut Numbers) -> c_int {
-        debug_assert_eq!(references.len(), values.len());
+        assert_eq!(references.len(), values.len());
         if let Numbers::F64(values) = values {
             return self.get_reals(references, values);
         }
@@ -336,7 +336,7 @@ impl Instance {
     }
 
     pub fn set_input_derivatives(&self, references: &[u32], orders: &[c_int], values: &[f64]) -> c_int {
-        debug_assert!(references.len() == orders.len() && references.len() == values.len());
+        assert!(references.len() == orders.len() && references.len() == values.len());
         let Some(function) = self.api.set_derivatives else { return MISSING };
         // Safety: section 4.2.1: called before the step, for inputs; three arrays of the same length.
         unsafe {
@@ -346,7 +346,7 @@ impl Instance {
 
     pub fn directional(&self, direction: Direction<'_>) -> c_int {
         let Direction { unknowns, knowns, seed, sensitivity } = direction;
-        debug_assert!(knowns.len() == seed.len() && unknowns.len() == sensitivity.len());
+        assert!(knowns.len() == seed.len() && unknowns.len() == sensitivity.len());
         let Some(function) = self.api.directional else { return MISSING };
         // Safety: section 2.1.9: a seed per known, a result per unknown.
         unsafe {
@@ -395,6 +395,8 @@ impl Instance {
 
     pub fn abandon(&mut self) {
         self.component = std::ptr::null_mut();
+        // What the lost instance left running may still need its code: the library stays loaded.
+        std::mem::forget(self.api.clone());
     }
 }
 

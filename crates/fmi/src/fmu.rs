@@ -1,13 +1,13 @@
 //! An FMU: opened once, described, loaded when needed, instantiated as often as it allows.
 
-use crate::archive::{Archive, Limits, Unpacked};
+use crate::archive::{Archive, Limits};
 use crate::calls::Calls;
-use crate::description::{CoSimulation, Kind, ModelDescription, Version};
+use crate::description::{CoSimulation, ModelDescription};
 use crate::error::{
     ArchiveError, DescriptionError, FmuError, InstanceError, LibraryError, Problem, TextProblem,
 };
 use crate::instance::FmuSubsystem;
-use crate::library::{self, Library};
+use crate::loaded::{Api, Loaded, intermediate_inputs};
 use crate::log::{Environment, Log};
 use crate::machine::Machine;
 use crate::ports::Ports;
@@ -81,20 +81,6 @@ pub(crate) struct Shared {
     lists: Mutex<Vec<Arc<[u32]>>>,
     instances: AtomicUsize,
     fatal: Arc<AtomicBool>,
-}
-
-/// A loaded library with the files it lives in. The library goes first, then the files.
-pub(crate) struct Loaded {
-    api: Api,
-    resources: CString,
-    shortcomings: Vec<String>,
-    _files: Unpacked,
-}
-
-enum Api {
-    Fmi1(Arc<fmi1::Api>),
-    Fmi2(Arc<fmi2::Api>),
-    Fmi3(Arc<fmi3::Api>),
 }
 
 /// FMUs that are in use, so that opening a file twice shares everything.
@@ -177,6 +163,7 @@ impl Fmu {
         let ticket = Ticket::take(&self.shared, interface, name).map_err(|e| self.fail(e.into()))?;
         let calls = self.make(&loaded, name, options).map_err(|e| self.fail(e.into()))?;
         let machine = Machine::new(calls, self.shared.fatal.clone());
+        machine.keep_rounding();
         Ok(FmuSubsystem::new(self.clone(), loaded, machine, ticket, ports, settings, capabilities, options))
     }
 
@@ -309,125 +296,6 @@ fn read_description(path: &Path, limits: Limits) -> Result<ModelDescription, Pro
 fn c_string(text: &str) -> Result<CString, InstanceError> {
     CString::new(text)
         .map_err(|_| InstanceError::Text { problem: TextProblem::ZeroByte { text: text.to_owned() } })
-}
-
-/// Real inputs that an FMI 3 FMU takes inside steps: all of them, or none where one cannot be.
-pub(crate) fn intermediate_inputs(description: &ModelDescription) -> Vec<u32> {
-    let offered = description.co_simulation.as_ref().is_some_and(|i| i.provides_intermediate_update);
-    let reals = || {
-        let inputs = description.variables.iter();
-        inputs.filter(|v| v.causality == crate::description::Causality::Input && v.kind.is_real())
-    };
-    let fits = |v: &crate::description::Variable| {
-        v.kind == Kind::Float64 && v.dimensions.is_empty() && v.intermediate_update
-    };
-    if offered && description.version == Version::Fmi3 && reals().all(fits) {
-        reals().map(|v| v.reference).collect()
-    } else {
-        Vec::new()
-    }
-}
-
-impl Loaded {
-    fn new(
-        files: Unpacked,
-        description: &ModelDescription,
-        interface: &CoSimulation,
-    ) -> Result<Self, LibraryError> {
-        let root = files.path();
-        let path = library::locate(root, &interface.model_identifier)?;
-        let library = Library::open(&path)?;
-        let resources = root.join("resources");
-        let (api, location) = match description.version {
-            Version::Fmi1 => (
-                Api::Fmi1(Arc::new(fmi1::Api::load(library, &interface.model_identifier)?)),
-                library::uri(root),
-            ),
-            Version::Fmi2 => (Api::Fmi2(Arc::new(fmi2::Api::load(library)?)), library::uri(&resources)),
-            Version::Fmi3 => {
-                // FMI 3.0.2 section 2.2.2: an absolute path with a separator at its end.
-                let path = format!("{}{}", resources.display(), std::path::MAIN_SEPARATOR);
-                (Api::Fmi3(Arc::new(fmi3::Api::load(library)?)), path)
-            }
-        };
-        let mut loaded = Loaded {
-            api,
-            resources: CString::new(location).unwrap_or_default(),
-            shortcomings: Vec::new(),
-            _files: files,
-        };
-        loaded.shortcomings = loaded.find_shortcomings(interface);
-        Ok(loaded)
-    }
-
-    fn has_state(&self) -> bool {
-        match &self.api {
-            Api::Fmi1(_) => false,
-            Api::Fmi2(api) => api.has_state(),
-            Api::Fmi3(api) => api.has_state(),
-        }
-    }
-
-    fn has_directional(&self) -> bool {
-        match &self.api {
-            Api::Fmi1(_) => false,
-            Api::Fmi2(api) => api.has_directional(),
-            Api::Fmi3(api) => api.has_directional(),
-        }
-    }
-
-    fn has_input_derivatives(&self) -> bool {
-        match &self.api {
-            Api::Fmi1(api) => api.has_input_derivatives(),
-            Api::Fmi2(api) => api.has_input_derivatives(),
-            Api::Fmi3(_) => false,
-        }
-    }
-
-    fn has_event_mode(&self) -> bool {
-        matches!(&self.api, Api::Fmi3(api) if api.has_event_mode())
-    }
-
-    fn find_shortcomings(&self, interface: &CoSimulation) -> Vec<String> {
-        let mut list = Vec::new();
-        let mut check = |declared: bool, there: bool, what: &str| {
-            if declared && !there {
-                list.push(format!("the description declares {what}, but the library lacks the functions"));
-            }
-        };
-        check(interface.can_get_and_set_state, self.has_state(), "that its state can be kept");
-        check(interface.provides_directional_derivatives, self.has_directional(), "directional derivatives");
-        check(interface.can_interpolate_inputs, self.has_input_derivatives(), "that it interpolates inputs");
-        check(interface.has_event_mode, self.has_event_mode(), "event mode");
-        list
-    }
-
-    /// What an instance can do, given what is declared, what the library has and what is asked for.
-    fn capabilities(
-        &self,
-        description: &ModelDescription,
-        interface: &CoSimulation,
-        options: &Options,
-    ) -> Capabilities {
-        let takes = if options.sub_steps > 1 || !intermediate_inputs(description).is_empty() {
-            2
-        } else if interface.can_interpolate_inputs && self.has_input_derivatives() {
-            options.input_derivatives.unwrap_or(1).min(2)
-        } else {
-            0
-        };
-        let event_mode = interface.has_event_mode && self.has_event_mode();
-        Capabilities {
-            can_restore: interface.can_get_and_set_state && self.has_state(),
-            can_refresh: false,
-            input_derivatives: options.input_derivatives.map_or(takes, |wish| wish.min(takes)),
-            feed_through_values: interface.provides_directional_derivatives && self.has_directional(),
-            may_return_early: options.events && (interface.might_return_early || event_mode),
-            fixed_step: interface.fixed_internal_step_size.filter(|_| !options.any_step_size),
-            min_step: None,
-            max_step: None,
-        }
-    }
 }
 
 /// Counts a living instance.

@@ -1,10 +1,11 @@
 //! An instance of an FMU as a subsystem of the engine.
 
-use crate::calls::{Calls, Direction, Experiment, Stage, Stepped};
+use crate::calls::{Calls, Direction, Experiment, Stage};
 use crate::description::{Kind, Variability, Version};
 use crate::error::{FmuError, InstanceError};
 use crate::fmi3::Intermediate;
-use crate::fmu::{Fmu, Loaded, Options, Ticket, intermediate_inputs};
+use crate::fmu::{Fmu, Options, Ticket};
+use crate::loaded::{Loaded, intermediate_inputs};
 use crate::machine::{Machine, Phase};
 use crate::ports::Ports;
 use crate::settings::{Setting, Settings};
@@ -15,6 +16,7 @@ use crate::value::Value;
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
 };
+use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
@@ -52,6 +54,7 @@ pub struct FmuSubsystem {
 }
 
 /// A column of ∂y/∂u: one input, all outputs that feed it through.
+#[derive(Default)]
 struct Column {
     known: u32,
     seed: Vec<f64>,
@@ -70,10 +73,11 @@ impl FmuSubsystem {
         ticket: Ticket,
         ports: Arc<Ports>,
         settings: Settings,
-        capabilities: Capabilities,
+        mut capabilities: Capabilities,
         options: &Options,
     ) -> Self {
         let mut info = ports.info.clone();
+        capabilities.feed_through_values &= info.feed_through != FeedThrough::Unknown;
         if info.capabilities != capabilities {
             Arc::make_mut(&mut info).capabilities = capabilities;
         }
@@ -206,7 +210,7 @@ impl FmuSubsystem {
         let variables = &self.fmu.description().variables;
         let port = |v: usize| self.ports.places[v];
         let is_real = |v: usize| variables[port(v).variable as usize].kind == Kind::Float64;
-        let mut columns: Vec<(usize, Column)> = Vec::new();
+        let mut columns: BTreeMap<usize, Column> = BTreeMap::new();
         for (place, &(o, i)) in binding.feed_through.iter().enumerate() {
             let (output, input) = (binding.outputs[o], binding.inputs[i]);
             // Whole numbers and booleans have no derivative; their place stays zero.
@@ -214,28 +218,18 @@ impl FmuSubsystem {
                 continue;
             }
             let known = port(input);
-            let k = columns.iter().position(|(v, _)| *v == input).unwrap_or_else(|| {
+            let column = columns.entry(input).or_insert_with(|| {
                 let mut seed = vec![0.0; self.ports.sizes[known.variable as usize] as usize];
                 seed[known.element as usize] = 1.0;
-                let reference = variables[known.variable as usize].reference;
-                let column = Column {
-                    known: reference,
-                    seed,
-                    unknowns: Vec::new(),
-                    sensitivity: Vec::new(),
-                    picks: Vec::new(),
-                };
-                columns.push((input, column));
-                columns.len() - 1
+                Column { known: variables[known.variable as usize].reference, seed, ..Column::default() }
             });
-            let column = &mut columns[k].1;
             let (unknown, first) = (port(output), column.sensitivity.len());
             column.unknowns.push(variables[unknown.variable as usize].reference);
             let size = self.ports.sizes[unknown.variable as usize] as usize;
             column.sensitivity.resize(first + size, 0.0);
             column.picks.push((place, first + unknown.element as usize));
         }
-        columns.into_iter().map(|(_, column)| column).collect()
+        columns.into_values().collect()
     }
 
     /// A step with derivatives of inputs, other types than reals, or a rule for its length.
@@ -263,25 +257,26 @@ impl FmuSubsystem {
         y: &mut [f64],
     ) -> Result<Advance, SubsystemError> {
         let machine = &self.machine;
-        let mut stepped = Stepped::plain(OK);
-        match stage {
+        let code = match stage {
             Stage::Inputs => {
                 machine.check(code, machine.calls.names().set_real)?;
-                let code = machine.calls.step(span.start, span.h, self.stepper.is_final(span.start));
-                if code != OK {
-                    stepped = machine.calls.last_step();
-                }
+                machine.calls.step(span.start, span.h, self.stepper.is_final(span.start))
             }
-            Stage::Step => stepped = machine.calls.last_step(),
-            Stage::Outputs => machine.check(code, machine.calls.names().get_real)?,
-        }
-        let crossed = self.stepper.follow_up(machine, &mut self.inputs, span, u, self.state, stepped)?;
+            Stage::Step => code,
+            Stage::Outputs => {
+                machine.check(code, machine.calls.names().get_real)?;
+                OK
+            }
+        };
+        let crossed = self.stepper.follow_up(machine, &mut self.inputs, span, u, self.state, code)?;
         self.arrive(crossed, y)
     }
 
     fn arrive(&mut self, crossed: Crossed, y: &mut [f64]) -> Result<Advance, SubsystemError> {
         let Crossed { reached, event, next_event } = crossed;
-        self.outputs.receive(&self.machine, y)?;
+        let received = self.outputs.receive(&self.machine, y);
+        self.machine.keep_rounding();
+        received?;
         self.time = reached;
         Ok(Advance { reached, event, next_event })
     }
@@ -357,7 +352,9 @@ impl Subsystem for FmuSubsystem {
             return Err(self.wrong_phase("evaluate"));
         }
         self.inputs.send(&self.machine, u.value)?;
-        self.outputs.receive(&self.machine, y)
+        let received = self.outputs.receive(&self.machine, y);
+        self.machine.keep_rounding();
+        received
     }
 
     fn start(&mut self) -> Result<(), SubsystemError> {
@@ -370,6 +367,7 @@ impl Subsystem for FmuSubsystem {
             self.machine.settle_events()?;
         }
         self.machine.set_phase(Phase::Stepping);
+        self.machine.keep_rounding();
         Ok(())
     }
 
@@ -379,7 +377,9 @@ impl Subsystem for FmuSubsystem {
             (is_plain && self.machine.phase() == Phase::Stepping, &self.inputs, &self.outputs)
         {
             let step = (span.start, span.h, self.stepper.is_final(span.start));
-            return match self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y)) {
+            let answer = self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y));
+            self.machine.keep_rounding_in_steps();
+            return match answer {
                 Ok(()) => {
                     self.time = span.end;
                     Ok(Advance::whole(span))

@@ -24,6 +24,8 @@ const FOLDERS: &[&str] = &["aarch64-windows"];
 const FOLDERS: &[&str] = &["x86_64-darwin", "darwin64"];
 #[cfg(all(target_os = "macos", target_arch = "aarch64"))]
 const FOLDERS: &[&str] = &["aarch64-darwin", "darwin64"];
+#[cfg(not(any(target_os = "linux", target_os = "windows", target_os = "macos")))]
+const FOLDERS: &[&str] = &[];
 
 const EXTENSION: &str = if cfg!(windows) {
     "dll"

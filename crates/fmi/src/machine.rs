@@ -1,6 +1,7 @@
 //! An instance with its place in the standard's state machine, and what becomes of every status.
 
 use crate::calls::{Calls, DiscreteStates};
+use crate::rounding;
 use crate::status::{MISSING, OK, Status};
 use powerbond_core::subsystem::SubsystemError;
 use std::cell::Cell;
@@ -29,13 +30,22 @@ pub(crate) struct Machine {
     pub calls: Calls,
     phase: Cell<Phase>,
     warnings: Cell<u64>,
+    rounded: Cell<bool>,
+    steps: Cell<u32>,
     /// Shared by all instances of the FMU.
     fatal: Arc<AtomicBool>,
 }
 
 impl Machine {
     pub fn new(calls: Calls, fatal: Arc<AtomicBool>) -> Self {
-        Machine { calls, phase: Cell::new(Phase::Instantiated), warnings: Cell::new(0), fatal }
+        Machine {
+            calls,
+            phase: Cell::new(Phase::Instantiated),
+            warnings: Cell::new(0),
+            rounded: Cell::new(false),
+            steps: Cell::new(0),
+            fatal,
+        }
     }
 
     pub fn phase(&self) -> Phase {
@@ -66,6 +76,35 @@ impl Machine {
                 Ok(())
             }
             status => Err(self.fault(status, call, "")),
+        }
+    }
+
+    /// Undoes a change of the floating-point mode, and says so once.
+    pub fn keep_rounding(&self) {
+        if rounding::restore() {
+            self.complain_about_rounding();
+        }
+    }
+
+    /// The same after a step of a light FMU, where asking for the mode costs as much as the step: it waits for all
+    /// arithmetic to end. FMUs that change the mode do so when they start or in every step, so the first steps are
+    /// looked at, then every 64th, and all of them once it has happened.
+    #[inline(always)]
+    pub fn keep_rounding_in_steps(&self) {
+        let step = self.steps.get();
+        self.steps.set(step.wrapping_add(1));
+        if step < 8 || step & 63 == 0 || self.rounded.get() {
+            self.keep_rounding();
+        }
+    }
+
+    #[cold]
+    fn complain_about_rounding(&self) {
+        if !self.rounded.replace(true) {
+            let message =
+                "it changes the rounding mode or flushes denormals; the mode is restored after every call";
+            let category = "powerbond".to_owned();
+            self.calls.environment().line(Status::Warning, category, message.to_owned());
         }
     }
 

@@ -45,7 +45,8 @@ impl Ports {
         structural: &BTreeMap<u32, u64>,
         capabilities: Capabilities,
     ) -> Result<Self, DescriptionError> {
-        let sizes = sizes(description, structural)?;
+        let lengths = Lengths::new(description, structural);
+        let sizes = sizes(description, &lengths)?;
         let mut places = Vec::new();
         let mut variables = Vec::new();
         let mut first = vec![u32::MAX; description.variables.len()];
@@ -55,11 +56,10 @@ impl Ports {
                 continue;
             }
             first[v] = variables.len() as u32;
-            let lengths: Vec<u64> =
-                variable.dimensions.iter().map(|d| length(d, description, structural)).collect();
+            let shape: Vec<u64> = variable.dimensions.iter().map(|d| lengths.of(d)).collect();
             for element in 0..sizes[v] {
                 places.push(Port { variable: v as u32, element });
-                variables.push(as_engine_variable(description, variable, element, &lengths));
+                variables.push(as_engine_variable(description, variable, element, &shape));
             }
         }
         let feed_through = expand(description, &first, &sizes);
@@ -126,24 +126,34 @@ fn element_name(name: &str, element: u32, lengths: &[u64]) -> String {
     format!("{name}[{}]", indices.join(","))
 }
 
-fn length(dimension: &Dimension, description: &ModelDescription, structural: &BTreeMap<u32, u64>) -> u64 {
-    match dimension {
-        Dimension::Fixed(length) => *length,
-        Dimension::Parameter(reference) => structural.get(reference).copied().unwrap_or_else(|| {
-            let parameter = description.variables.iter().find(|v| v.reference == *reference);
-            parameter.and_then(|v| start_number(description, v, 0)).map_or(0, |x| x.max(0.0) as u64)
-        }),
+/// Values of structural parameters, by value reference.
+struct Lengths(BTreeMap<u32, u64>);
+
+impl Lengths {
+    fn new(description: &ModelDescription, changed: &BTreeMap<u32, u64>) -> Self {
+        let structural = |v: &&Variable| v.causality == Causality::StructuralParameter;
+        let started = description
+            .variables
+            .iter()
+            .filter(structural)
+            .map(|v| (v.reference, start_number(description, v, 0).map_or(0, |x| x.max(0.0) as u64)));
+        let mut lengths: BTreeMap<u32, u64> = started.collect();
+        lengths.extend(changed);
+        Lengths(lengths)
+    }
+
+    fn of(&self, dimension: &Dimension) -> u64 {
+        match dimension {
+            Dimension::Fixed(length) => *length,
+            Dimension::Parameter(reference) => self.0.get(reference).copied().unwrap_or(0),
+        }
     }
 }
 
-fn sizes(
-    description: &ModelDescription,
-    structural: &BTreeMap<u32, u64>,
-) -> Result<Vec<u32>, DescriptionError> {
+fn sizes(description: &ModelDescription, lengths: &Lengths) -> Result<Vec<u32>, DescriptionError> {
     let mut total = 0u64;
     let size = |variable: &Variable| {
-        let lengths = variable.dimensions.iter().map(|d| length(d, description, structural));
-        let size = lengths.fold(1u64, u64::saturating_mul);
+        let size = variable.dimensions.iter().map(|d| lengths.of(d)).fold(1u64, u64::saturating_mul);
         total = total.saturating_add(size);
         if total > MAX_ELEMENTS + description.variables.len() as u64 {
             let name = variable.name.to_string();
@@ -158,12 +168,20 @@ fn sizes(
 /// Feed-through between elements: every element of an output may depend on every element of an input.
 fn expand(description: &ModelDescription, first: &[u32], sizes: &[u32]) -> FeedThrough {
     let FeedThrough::Declared(mut pairs) = description.feed_through() else { return FeedThrough::Unknown };
+    let mut others = Vec::new();
+    // Other names of an output follow the same inputs.
+    pairs.sort_unstable();
     for (v, variable) in description.variables.iter().enumerate() {
         if let (Some(of), Causality::Output) = (variable.alias_of, variable.causality) {
-            let same: Vec<_> = pairs.iter().filter(|p| p.0 == of as usize).map(|p| (v, p.1)).collect();
-            pairs.extend(same);
+            let first = pairs.partition_point(|p| p.0 < of as usize);
+            let same = pairs[first..].iter().take_while(|p| p.0 == of as usize).map(|p| (v, p.1));
+            others.extend(same);
+        }
+        if others.len() > MAX_PAIRS {
+            return FeedThrough::Unknown;
         }
     }
+    pairs.extend(others);
     let mut expanded = Vec::with_capacity(pairs.len());
     for (output, input) in pairs {
         if first[output] == u32::MAX || first[input] == u32::MAX {

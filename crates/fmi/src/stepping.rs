@@ -125,8 +125,8 @@ impl Stepper {
             return self.cross_in_parts(machine, inputs, span, u, state);
         }
         inputs.send(machine, u.value)?;
-        let stepped = self.step(machine, span, u, span.start, span.h)?;
-        self.follow_up(machine, inputs, span, u, state, stepped)
+        let code = self.step(machine, span, u, span.start, span.h)?;
+        self.follow_up(machine, inputs, span, u, state, code)
     }
 
     /// No state before `t` will be set again.
@@ -144,16 +144,30 @@ impl Stepper {
         u: Inputs<'_>,
         state: *mut std::ffi::c_void,
     ) -> Result<Crossed, SubsystemError> {
-        let mut total = Crossed { reached: span.start, event: false, next_event: None };
         let mut values = std::mem::take(&mut self.middle);
+        let crossed = self.cross_parts_with(&mut values, machine, inputs, span, u, state);
+        self.middle = values;
+        crossed
+    }
+
+    fn cross_parts_with(
+        &mut self,
+        values: &mut [f64],
+        machine: &Machine,
+        inputs: &mut Route,
+        span: Span,
+        u: Inputs<'_>,
+        state: *mut std::ffi::c_void,
+    ) -> Result<Crossed, SubsystemError> {
+        let mut total = Crossed { reached: span.start, event: false, next_event: None };
         for index in 0..self.sub_steps {
             let part = span.part(index, self.sub_steps);
             let middle = 0.5 * (part.start + part.end) - span.start;
             values.iter_mut().enumerate().for_each(|(i, value)| *value = u.at(i, middle));
-            let held = Inputs::constant(&values);
+            let held = Inputs::constant(values);
             inputs.send(machine, held.value)?;
-            let stepped = self.step(machine, part, held, part.start, part.h)?;
-            let crossed = self.follow_up(machine, inputs, part, held, state, stepped)?;
+            let code = self.step(machine, part, held, part.start, part.h)?;
+            let crossed = self.follow_up(machine, inputs, part, held, state, code)?;
             total.reached = crossed.reached;
             total.event |= crossed.event;
             total.next_event = crossed.next_event.or(total.next_event);
@@ -161,7 +175,6 @@ impl Stepper {
                 break;
             }
         }
-        self.middle = values;
         Ok(total)
     }
 
@@ -173,21 +186,20 @@ impl Stepper {
         u: Inputs<'_>,
         t: f64,
         h: f64,
-    ) -> Result<Stepped, SubsystemError> {
+    ) -> Result<c_int, SubsystemError> {
         if let (Some(derivatives), false) = (&mut self.derivatives, u.slope.is_empty()) {
             derivatives.send(machine, u, t - span.start)?;
         }
         let is_final = self.is_final(t);
-        let code = match (&machine.calls, &mut self.intermediate) {
+        Ok(match (&machine.calls, &mut self.intermediate) {
             (Calls::Fmi3(instance), Some(intermediate)) => {
                 instance.with_held(intermediate, u, span.start, || instance.step(t, h, is_final))
             }
             (calls, _) => calls.step(t, h, is_final),
-        };
-        Ok(if code == OK { Stepped::plain(OK) } else { machine.calls.last_step() })
+        })
     }
 
-    /// After a step with something special about it: a warning, an event, an early return, a discard.
+    /// After a step, `code` its answer; unless OK, with something special about it: a warning, an event, an early return, a discard.
     pub fn follow_up(
         &mut self,
         machine: &Machine,
@@ -195,14 +207,14 @@ impl Stepper {
         span: Span,
         u: Inputs<'_>,
         state: *mut std::ffi::c_void,
-        first: Stepped,
+        code: c_int,
     ) -> Result<Crossed, SubsystemError> {
-        if first == Stepped::plain(OK) {
+        if code == OK {
             return Ok(Crossed { reached: span.end, event: false, next_event: None });
         }
         let call = machine.calls.names().step;
         let mut crossed = Crossed { reached: span.start, event: false, next_event: None };
-        let (mut stepped, mut target) = (first, span.end);
+        let (mut stepped, mut target) = (machine.calls.last_step(), span.end);
         let (mut pieces, mut halvings) = (0, 0);
         loop {
             let t = crossed.reached;
@@ -253,7 +265,8 @@ impl Stepper {
             let sent = inputs.send(machine, &values);
             self.scratch = values;
             sent?;
-            stepped = self.step(machine, span, u, reached, h)?;
+            let code = self.step(machine, span, u, reached, h)?;
+            stepped = if code == OK { Stepped::plain(OK) } else { machine.calls.last_step() };
         }
     }
 

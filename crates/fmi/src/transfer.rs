@@ -6,6 +6,7 @@ use crate::machine::Machine;
 use crate::numbers::Numbers;
 use crate::ports::Ports;
 use powerbond_core::subsystem::SubsystemError;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How a list of variables is set or read.
@@ -103,7 +104,7 @@ impl Group {
     }
 
     fn new(description: &ModelDescription, ports: &Ports, bound: &[usize], kind: Kind) -> Self {
-        let mut offsets: Vec<(u32, u32)> = Vec::new();
+        let mut offsets = BTreeMap::new();
         let (mut references, mut map, mut length) = (Vec::new(), Vec::new(), 0);
         for (place, &v) in bound.iter().enumerate() {
             let port = ports.places[v];
@@ -111,14 +112,11 @@ impl Group {
             if variable.kind != kind {
                 continue;
             }
-            // Elements of one array follow each other in the engine's lists nearly always.
-            let known = offsets.iter().rev().find(|o| o.0 == port.variable);
-            let offset = known.map_or(length, |o| o.1);
-            if known.is_none() {
-                offsets.push((port.variable, offset));
+            let offset = *offsets.entry(port.variable).or_insert_with(|| {
                 references.push(variable.reference);
                 length += ports.sizes[port.variable as usize];
-            }
+                length - ports.sizes[port.variable as usize]
+            });
             map.push((place as u32, offset + port.element));
         }
         let values = Numbers::new(description.version, kind, length as usize);

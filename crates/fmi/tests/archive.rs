@@ -86,6 +86,22 @@ fn damaged_files_are_refused() {
 }
 
 #[test]
+fn no_file_makes_the_reader_panic() {
+    let xml = description("types3");
+    let whole =
+        std::fs::read(zip("x.fmu", &[("modelDescription.xml", xml.as_bytes()), ("resources/a", b"a")]))
+            .unwrap();
+    let path = common::scratch().join("mutated.fmu");
+    for seed in 0..500 {
+        std::fs::write(&path, common::mutate(&whole, seed)).unwrap();
+        if let Ok(fmu) = Fmu::open(&path) {
+            // There is no library in it.
+            assert!(fmu.load().is_err());
+        }
+    }
+}
+
+#[test]
 fn entries_of_one_name_and_missing_descriptions_are_refused() {
     check(&zip("empty.fmu", &[("readme.txt", b"hello")]), &["no `modelDescription.xml`"]);
     check(&integrator(&[("resources/a", b"1"), ("resources\\a", b"2")]), &["`resources/a` occurs twice"]);

@@ -152,6 +152,22 @@ fn terminals_are_read() {
     );
 }
 
+#[test]
+fn no_file_makes_the_reader_panic() {
+    let mut read = 0;
+    for name in ["integrator2", "types2", "integrator3", "types3", "slave1"] {
+        let xml = description(name);
+        for seed in 0..2000 {
+            if let Ok(model) = ModelDescription::parse(&common::mutate(xml.as_bytes(), seed)) {
+                model.feed_through();
+                read += 1;
+            }
+        }
+    }
+    // Most mutations break the XML, many only its contents.
+    assert!(read > 500, "{read}");
+}
+
 /// 200 000 variables in less than a second and 300 MB; the time is asserted where nothing slows the machine down.
 #[test]
 fn large_descriptions_are_read_fast() {

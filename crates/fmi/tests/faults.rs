@@ -151,6 +151,16 @@ fn too_many_log_lines_are_cut() {
 }
 
 #[test]
+#[cfg(target_arch = "x86_64")]
+fn the_rounding_mode_is_restored_and_told_once() {
+    let lines = logged(16, 4);
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].message.contains("rounding mode"), "{:?}", lines[0]);
+    let (small, one) = (std::hint::black_box(1e-310), std::hint::black_box(1.0));
+    assert!(small * 0.5 > 0.0 && one + 1e-20 == 1.0);
+}
+
+#[test]
 fn a_wrong_guid_is_named() {
     for name in ["integrator2", "integrator3"] {
         let path = fmu_with(name, |xml| xml.replace("{integrator}", "{stranger}"));

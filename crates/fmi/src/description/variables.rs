@@ -208,7 +208,14 @@ impl<'n> Draft<'n> {
             }
             "relativeQuantity" => self.relative = Some(notes.boolean(node, name, text)),
             "intermediateUpdate" => self.intermediate = notes.boolean(node, name, text),
-            "alias" => self.negated = text == "negatedAlias",
+            "alias" => {
+                self.negated = text == "negatedAlias";
+                if self.negated {
+                    notes.note(node, || {
+                        "a negated alias is not available for recording; use its other name".into()
+                    });
+                }
+            }
             "unit"
             | "displayUnit"
             | "quantity"

@@ -151,3 +151,31 @@ pub fn run(s: &mut dyn Subsystem, u: &[f64], n_outputs: usize, h: f64) -> Result
     s.finish()?;
     Ok(y)
 }
+
+/// Changes a few bytes, cuts or repeats a piece: a different file for every `seed`, the same in every run.
+pub fn mutate(bytes: &[u8], seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below.max(1) as u64) as usize
+    };
+    let mut mutated = bytes.to_vec();
+    for _ in 0..=random(4) {
+        let at = random(mutated.len());
+        let length = random(24).min(mutated.len() - at);
+        match random(5) {
+            0 => mutated[at] = random(256) as u8,
+            1 => drop(mutated.drain(at..at + length)),
+            2 => {
+                let piece = mutated[at..at + length].to_vec();
+                let to = random(mutated.len());
+                mutated.splice(to..to, piece);
+            }
+            3 => mutated[at] = b"<>\"&/=0-9e "[random(11)],
+            _ => mutated.truncate(mutated.len() - length),
+        }
+    }
+    mutated
+}

@@ -2,8 +2,10 @@
  * 1 discards beyond t = 0.25 once, with its last successful time   2 discards steps longer than 0.1 without a time
  * 3 discards for ever   4 reports a time before the step   5 returns a NaN   6 fmi2Error at 0.5   7 fmi2Fatal at 0.5
  * 8 status 42 at 0.5   9 warns at every step   10 logs with formats that do not fit   11 asks to terminate at 0.5
- * 12 fmi2Pending   13 logs 20 000 lines   14 fails to terminate   15 error in initialization */
+ * 12 fmi2Pending   13 logs 20 000 lines   14 fails to terminate   15 error in initialization
+ * 16 rounds upwards and flushes denormals */
 #include "fmi2.h"
+#include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +96,12 @@ FMI_EXPORT fmi2Status fmi2DoStep(fmi2Component c, double t, double h, fmi2Boolea
     case 11: if (late) { m->terminated = 1; return discard(m, m->time); } break;
     case 12: if (late) return fmi2Pending; break;
     case 13: for (int i = 0; i < 20000; i++) log(env, m->name, fmi2OK, "chatter", "line %d", i); break;
+    case 16:
+        fesetround(FE_UPWARD);
+#ifdef __SSE__
+        __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#endif
+        break;
     }
     m->x += m->u * h;
     m->time = t + h;

@@ -1,176 +1,22 @@
-//! FMI 3.0 for co-simulation: the functions of a library and the calls on an instance.
+//! FMI 3.0 for co-simulation: the calls on an instance.
 //!
-//! Types and signatures follow `fmi3PlatformTypes.h` and `fmi3FunctionTypes.h` of FMI 3.0.2. All calls below rest on
-//! one rule: the instance is the one that `fmi3InstantiateCoSimulation` of the same library returned, it has not been
-//! freed, and arrays are as long as the number that is passed with them (section 2.2.6.2). A C `bool` is an `u8` here,
-//! so that an FMU that writes another value than 0 or 1 does no harm.
+//! All calls below rest on one rule: the instance is the one that `fmi3InstantiateCoSimulation` of the same library
+//! returned, it has not been freed, and arrays are as long as the number that is passed with them (section 2.2.6.2).
 
-use crate::calls::{Direction, DiscreteStates, Experiment, Names, Stepped};
+mod api;
+
+pub(crate) use api::{Api, NAMES};
+
+use crate::calls::{Direction, DiscreteStates, Experiment, Stepped};
 use crate::description::Kind;
-use crate::error::LibraryError;
-use crate::library::Library;
 use crate::log::{Environment, copy_text, deliver};
 use crate::numbers::Numbers;
 use crate::status::{EVENTFUL, MISSING, OK, Status};
+use api::{Handle, IntermediateUpdate, SetReal, place};
 use powerbond_core::subsystem::Inputs;
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
-
-type Handle = *mut c_void;
-type Get = unsafe extern "C" fn(Handle, *const u32, usize, *mut c_void, usize) -> c_int;
-type Set = unsafe extern "C" fn(Handle, *const u32, usize, *const c_void, usize) -> c_int;
-type GetReal = unsafe extern "C" fn(Handle, *const u32, usize, *mut f64, usize) -> c_int;
-type SetReal = unsafe extern "C" fn(Handle, *const u32, usize, *const f64, usize) -> c_int;
-type Plain = unsafe extern "C" fn(Handle) -> c_int;
-type LogMessage = unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char);
-type IntermediateUpdate = unsafe extern "C" fn(*mut c_void, f64, u8, u8, u8, u8, *mut u8, *mut f64);
-type Instantiate = unsafe extern "C" fn(
-    *const c_char,
-    *const c_char,
-    *const c_char,
-    u8,
-    u8,
-    u8,
-    u8,
-    *const u32,
-    usize,
-    *mut c_void,
-    LogMessage,
-    Option<IntermediateUpdate>,
-) -> Handle;
-type EnterInitialization = unsafe extern "C" fn(Handle, u8, f64, f64, u8, f64) -> c_int;
-type DoStep = unsafe extern "C" fn(Handle, f64, f64, u8, *mut u8, *mut u8, *mut u8, *mut f64) -> c_int;
-type Update = unsafe extern "C" fn(Handle, *mut u8, *mut u8, *mut u8, *mut u8, *mut u8, *mut f64) -> c_int;
-type Directional = unsafe extern "C" fn(
-    Handle,
-    *const u32,
-    usize,
-    *const u32,
-    usize,
-    *const f64,
-    usize,
-    *mut f64,
-    usize,
-) -> c_int;
-type SetDebugLogging = unsafe extern "C" fn(Handle, u8, usize, *const *const c_char) -> c_int;
-type SetBinary =
-    unsafe extern "C" fn(Handle, *const u32, usize, *const usize, *const *const u8, usize) -> c_int;
-
-pub(crate) const NAMES: Names = Names {
-    instantiate: "fmi3InstantiateCoSimulation",
-    set_real: "fmi3SetFloat64",
-    get_real: "fmi3GetFloat64",
-    set_other: "fmi3Set{Float32, Int…, Boolean}",
-    get_other: "fmi3Get{Float32, Int…, Boolean}",
-    enter: "fmi3EnterInitializationMode",
-    exit: "fmi3ExitInitializationMode",
-    step: "fmi3DoStep",
-    derivatives: "",
-    directional: "fmi3GetDirectionalDerivative",
-    get_state: "fmi3GetFMUState",
-    set_state: "fmi3SetFMUState",
-    terminate: "fmi3Terminate",
-    reset: "fmi3Reset",
-    event: "fmi3EnterEventMode, fmi3UpdateDiscreteStates or fmi3EnterStepMode",
-    configuration: "fmi3EnterConfigurationMode or fmi3ExitConfigurationMode",
-};
-
-/// Kinds with getters and setters of their own, in the order of the tables; enumerations are `Int64`.
-const KINDS: [Kind; 10] = [
-    Kind::Float32,
-    Kind::Int8,
-    Kind::UInt8,
-    Kind::Int16,
-    Kind::UInt16,
-    Kind::Int32,
-    Kind::UInt32,
-    Kind::Int64,
-    Kind::UInt64,
-    Kind::Boolean,
-];
-
-fn place(kind: Kind) -> usize {
-    let kind = if kind == Kind::Enumeration { Kind::Int64 } else { kind };
-    KINDS.iter().position(|&k| k == kind).unwrap_or(0)
-}
-
-/// The functions of a library.
-pub(crate) struct Api {
-    instantiate: Instantiate,
-    free_instance: unsafe extern "C" fn(Handle),
-    enter_initialization: EnterInitialization,
-    exit_initialization: Plain,
-    terminate: Plain,
-    get_float64: GetReal,
-    set_float64: SetReal,
-    do_step: DoStep,
-    reset: Option<Plain>,
-    getters: [Option<Get>; KINDS.len()],
-    setters: [Option<Set>; KINDS.len()],
-    get_string: Option<unsafe extern "C" fn(Handle, *const u32, usize, *mut *const c_char, usize) -> c_int>,
-    set_string: Option<unsafe extern "C" fn(Handle, *const u32, usize, *const *const c_char, usize) -> c_int>,
-    set_binary: Option<SetBinary>,
-    directional: Option<Directional>,
-    get_state: Option<unsafe extern "C" fn(Handle, *mut *mut c_void) -> c_int>,
-    set_state: Option<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>,
-    free_state: Option<unsafe extern "C" fn(Handle, *mut *mut c_void) -> c_int>,
-    enter_event_mode: Option<Plain>,
-    enter_step_mode: Option<Plain>,
-    update_discrete_states: Option<Update>,
-    enter_configuration: Option<Plain>,
-    exit_configuration: Option<Plain>,
-    set_debug_logging: Option<SetDebugLogging>,
-    // Last, so that the functions go before the code they point to.
-    _library: Library,
-}
-
-impl Api {
-    /// Finds all functions; those that every co-simulation FMU needs must be there.
-    pub fn load(library: Library) -> Result<Self, LibraryError> {
-        Ok(Api {
-            instantiate: library.required("fmi3InstantiateCoSimulation")?,
-            free_instance: library.required("fmi3FreeInstance")?,
-            enter_initialization: library.required("fmi3EnterInitializationMode")?,
-            exit_initialization: library.required("fmi3ExitInitializationMode")?,
-            terminate: library.required("fmi3Terminate")?,
-            get_float64: library.required("fmi3GetFloat64")?,
-            set_float64: library.required("fmi3SetFloat64")?,
-            do_step: library.required("fmi3DoStep")?,
-            reset: library.optional("fmi3Reset"),
-            getters: KINDS.map(|kind| library.optional(&format!("fmi3Get{}", kind.name()))),
-            setters: KINDS.map(|kind| library.optional(&format!("fmi3Set{}", kind.name()))),
-            get_string: library.optional("fmi3GetString"),
-            set_string: library.optional("fmi3SetString"),
-            set_binary: library.optional("fmi3SetBinary"),
-            directional: library.optional("fmi3GetDirectionalDerivative"),
-            get_state: library.optional("fmi3GetFMUState"),
-            set_state: library.optional("fmi3SetFMUState"),
-            free_state: library.optional("fmi3FreeFMUState"),
-            enter_event_mode: library.optional("fmi3EnterEventMode"),
-            enter_step_mode: library.optional("fmi3EnterStepMode"),
-            update_discrete_states: library.optional("fmi3UpdateDiscreteStates"),
-            enter_configuration: library.optional("fmi3EnterConfigurationMode"),
-            exit_configuration: library.optional("fmi3ExitConfigurationMode"),
-            set_debug_logging: library.optional("fmi3SetDebugLogging"),
-            _library: library,
-        })
-    }
-
-    pub fn has_state(&self) -> bool {
-        self.get_state.is_some() && self.set_state.is_some() && self.free_state.is_some()
-    }
-
-    pub fn has_directional(&self) -> bool {
-        self.directional.is_some()
-    }
-
-    pub fn has_event_mode(&self) -> bool {
-        self.enter_event_mode.is_some()
-            && self.enter_step_mode.is_some()
-            && self.update_discrete_states.is_some()
-    }
-}
 
 /// What callbacks of an instance find behind the environment pointer.
 struct Surroundings {
@@ -491,6 +337,8 @@ impl Instance {
 
     pub fn abandon(&mut self) {
         self.handle = std::ptr::null_mut();
+        // What the lost instance left running may still need its code: the library stays loaded.
+        std::mem::forget(self.api.clone());
     }
 }
 

@@ -20,9 +20,9 @@ mod number;
 mod prepare;
 pub mod results;
 mod run;
+mod simulators;
 pub mod source;
 pub mod system;
-mod simulators;
 mod timing;
 
 /// The README's code compiles.
@@ -32,6 +32,7 @@ struct Readme;
 
 pub use error::Error;
 pub use powerbond_core as core;
+pub use powerbond_fmi as fmi;
 pub use prepare::{Column, Prepared};
 pub use run::{Run, RunOptions, run, run_prepared};
 pub use simulators::SharedLog;

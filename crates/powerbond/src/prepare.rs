@@ -12,7 +12,8 @@ use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::network::{
-    BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Subject, VariableName,
+    BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Subject,
+    VariableName,
 };
 use powerbond_core::observer::Observer;
 use powerbond_core::subsystem::{Span, ValueKind};
@@ -217,6 +218,7 @@ impl System {
                 short(limit)
             ));
         }
+        self.check_own_steps(&network, &names, &rates, step)?;
         let context = Context {
             network: &network,
             names: &names,
@@ -454,12 +456,37 @@ impl System {
         Ok(rates)
     }
 
-    /// Members that re-read feed-through outputs, in feed-through order.
-    fn refreshed(
+    /// Subsystems that step in multiples of their own step need a macro step that fits.
+    fn check_own_steps(
         &self,
         network: &Network,
         names: &Names,
-    ) -> Result<Vec<usize>, Error> {
+        rates: &[u32],
+        step: f64,
+    ) -> Result<(), Error> {
+        for (s, member) in network.members.iter().enumerate() {
+            let Some(own) = member.capabilities.fixed_step else { continue };
+            let ratio = step / f64::from(rates[s]) / own;
+            let fits = self.method.controller.name() == "fixed"
+                && ratio.round() >= 1.0
+                && (ratio / ratio.round() - 1.0).abs() < 1e-6;
+            if !fits {
+                let place = self.simulation.step.as_ref().and_then(At::place);
+                let below = own * f64::from(rates[s]) * ratio.floor().max(1.0);
+                return Err(Error::input(
+                    place,
+                    format!(
+                        "`{}` steps in multiples of {own} s only: use a constant step of, for example, {below} s",
+                        names.subsystems[s]
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Members that re-read feed-through outputs, in feed-through order.
+    fn refreshed(&self, network: &Network, names: &Names) -> Result<Vec<usize>, Error> {
         let has_feed_through = |s: usize| {
             let member = &network.members[s];
             !member.feed_through.is_empty()

@@ -77,7 +77,10 @@ fn model(spec: &SubsystemSpec, name: &At<String>) -> Result<Box<dyn Subsystem>, 
     let mut parameters: Vec<(String, ParameterValue)> = Vec::new();
     for (name, given) in &spec.parameters {
         let Some(value) = given.parameter() else {
-            return Err(Error::input(name.place(), format!("`{}` is a list; one value is needed", name.value)));
+            return Err(Error::input(
+                name.place(),
+                format!("`{}` is a list; one value is needed", name.value),
+            ));
         };
         model.check(&name.value, &value).map_err(|e| Error::input(name.place(), e.to_string()))?;
         parameters.push((name.value.clone(), value));
@@ -115,7 +118,8 @@ fn fmu(
     // An instance that is thrown away shows whether outputs follow inputs while time stands still; no flag tells.
     let once = fmu.description().co_simulation.as_ref().is_some_and(|c| c.only_once_per_process);
     let wanted = !matches!(system.method.refresh, Refresh::Off) && !once;
-    let can_refresh = wanted && powerbond_fmi::probe::probe(&fmu, &options).is_ok_and(|probed| probed.refresh);
+    let can_refresh =
+        wanted && powerbond_fmi::probe::probe(&fmu, &options).is_ok_and(|probed| probed.refresh);
     let mut instance = fmu.instantiate(name, &options).map_err(fail)?;
     instance.set_can_refresh(can_refresh);
     if system.method.controller.name() != "fixed" && instance.needs_constant_step() {
@@ -137,10 +141,15 @@ pub fn open(folder: &Path, path: &At<PathBuf>) -> Result<Fmu, Error> {
 }
 
 /// Whether `name` is a parameter, and the value in its type.
-fn fmu_value(description: &ModelDescription, name: &At<String>, given: &Given) -> Result<(bool, Value), Error> {
+fn fmu_value(
+    description: &ModelDescription,
+    name: &At<String>,
+    given: &Given,
+) -> Result<(bool, Value), Error> {
     let Some(v) = description.find(&name.value) else {
         let settable = description.variables.iter().filter(|v| v.causality != Causality::Output);
-        let hint = closest(&name.value, settable.map(|v| &*v.name)).map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+        let hint = closest(&name.value, settable.map(|v| &*v.name))
+            .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
         return Err(Error::input(
             name.place(),
             format!("`{}` has no variable `{}`.{hint}", description.model_name, name.value),
@@ -149,7 +158,8 @@ fn fmu_value(description: &ModelDescription, name: &At<String>, given: &Given) -
     let variable = &description.variables[v];
     let value = match given {
         Given::Typed(text) => Value::parse(text, variable.kind).ok_or_else(|| {
-            let message = format!("`{text}` is no value of type {} for `{}`", variable.kind.name(), name.value);
+            let message =
+                format!("`{text}` is no value of type {} for `{}`", variable.kind.name(), name.value);
             Error::input(name.place(), message)
         })?,
         other => plain_value(other),

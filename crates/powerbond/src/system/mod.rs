@@ -2,6 +2,7 @@
 
 pub mod reader;
 mod signals;
+mod single;
 mod toml;
 
 use crate::Error;
@@ -233,9 +234,12 @@ const SYSTEM_FILE: &str = "system.toml";
 const MAX_SIZE: u64 = 64_000_000;
 
 impl System {
-    /// Reads a system file, or `system.toml` in a folder.
+    /// Reads a system file, `system.toml` in a folder, or a single FMU (a `.fmu` file or its unpacked folder).
     pub fn load(path: impl AsRef<Path>) -> Result<System, Error> {
         let path = path.as_ref();
+        if single::is_fmu(path) {
+            return single::system(path);
+        }
         let file: PathBuf = if path.is_dir() { path.join(SYSTEM_FILE) } else { path.to_owned() };
         if path.is_dir() && !file.is_file() {
             return Err(Error::input(None, format!("the folder {} has no `{SYSTEM_FILE}`", path.display())));
@@ -262,7 +266,8 @@ impl System {
             return fail("write it as `subsystem.parameter=value`".to_owned());
         };
         let names: Vec<String> = self.subsystems.iter().map(|s| s.name.value.clone()).collect();
-        let full = VariableName::parse(name.trim()).filter(|v| names.len() != 1 || names.contains(&v.subsystem));
+        let full =
+            VariableName::parse(name.trim()).filter(|v| names.len() != 1 || names.contains(&v.subsystem));
         // The only subsystem of a system needs no name.
         let alone = || (names.len() == 1).then(|| VariableName::new(&names[0], name.trim()));
         let Some(VariableName { subsystem, variable }) = full.or_else(alone) else {

@@ -2,8 +2,8 @@
 
 use super::reader::{Node, Table, top};
 use super::{
-    FmuOptions, Given, SimulatorSpec, Bond, BondPort, Connection, Method, Record, Refresh, SignalSpec, Simulation, SubsystemSpec,
-    System,
+    Bond, BondPort, Connection, FmuOptions, Given, Method, Record, Refresh, SignalSpec, Simulation,
+    SimulatorSpec, SubsystemSpec, System,
 };
 use crate::Error;
 use crate::catalogue::{self, Kind, PolicySpec};
@@ -161,9 +161,14 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
             let path = fmu.text()?;
             SimulatorSpec::Fmu(path.with(path.value.clone().into()), fmu_options(table, &what)?)
         }
-        (Some(_), Some(fmu)) => return fmu.fail(format!("{what} has both `model` and `fmu`; one of them is enough")),
+        (Some(_), Some(fmu)) => {
+            return fmu.fail(format!("{what} has both `model` and `fmu`; one of them is enough"));
+        }
         (None, None) => {
-            return Err(Error::input(name.place(), format!("{what} needs a key `model` (built in) or `fmu` (a file)")));
+            return Err(Error::input(
+                name.place(),
+                format!("{what} needs a key `model` (built in) or `fmu` (a file)"),
+            ));
         }
     };
     let mut start = Vec::new();
@@ -210,8 +215,14 @@ fn fmu_options(table: Table<'_>, what: &str) -> Result<FmuOptions, Error> {
     Ok(FmuOptions {
         tolerance,
         events: flag("events")?,
-        input_derivatives: options.get("input_derivatives").map(|n| Ok::<u8, Error>(n.count(0, 2)?.value as u8)).transpose()?,
-        sub_steps: options.get("sub_steps").map(|n| Ok::<u32, Error>(n.count(1, super::MAX_RATE)?.value)).transpose()?,
+        input_derivatives: options
+            .get("input_derivatives")
+            .map(|n| Ok::<u8, Error>(n.count(0, 2)?.value as u8))
+            .transpose()?,
+        sub_steps: options
+            .get("sub_steps")
+            .map(|n| Ok::<u32, Error>(n.count(1, super::MAX_RATE)?.value))
+            .transpose()?,
         any_step_size: flag("any_step_size")?,
         logging: flag("logging")?,
     })

@@ -1,5 +1,6 @@
 //! Built-in models: benchmark systems with known answers, usable by name from a system file.
 
+pub mod algebraic;
 pub mod crane;
 mod equations;
 pub mod error_study;
@@ -35,6 +36,7 @@ pub const ALL: &[&ModelSpec] = &[
     &pendula::PENDULUM,
     &crane::HYDRAULICS,
     &crane::MECHANICS,
+    &algebraic::GAIN,
 ];
 
 /// The model called `name`.

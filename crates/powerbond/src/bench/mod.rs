@@ -1,5 +1,6 @@
 //! The papers' tables and figures as data: published beside measured, with the rule that judges each number.
 
+mod arnold2013;
 mod force_displacement;
 mod quarter_car;
 mod report;
@@ -43,6 +44,11 @@ pub const SUITES: &[Suite] = &[
         name: "rodriguez2022",
         about: "energy monitoring and correction: oscillators, pendula and the hydraulic crane (Multibody System Dynamics, 2022)",
         rows: rodriguez2022::rows,
+    },
+    Suite {
+        name: "arnold2013",
+        about: "error estimates, their orders and step control with rollback on the quarter car (doi 10.2478/meceng-2013-0005)",
+        rows: arnold2013::rows,
     },
 ];
 

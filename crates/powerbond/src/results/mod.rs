@@ -5,4 +5,4 @@ mod recorder;
 mod summary;
 
 pub use recorder::{ENERGY, RESULTS, Recorder};
-pub use summary::{BondSummary, SUMMARY, Steps, Summary, config};
+pub use summary::{BondSummary, EstimateSummary, SUMMARY, Steps, Summary, config};

@@ -37,7 +37,7 @@ impl Recorder {
         let names = prepared.columns.iter().map(|(name, _)| name.to_string());
         let results = Writer::create(&folder.join(RESULTS), std::iter::once("time".to_owned()).chain(names))?;
         let mut header = vec!["time".to_owned(), "step_size".to_owned()];
-        header.extend(error_columns(&prepared.estimators));
+        header.extend(numbered(&prepared.estimators).into_iter().map(|name| format!("error.{name}")));
         for (bond, ports) in prepared.names.bonds.iter().zip(&prepared.ports) {
             header.extend(ports.iter().map(|p| format!("{bond}.P.{p}")));
             header.extend(["dP", "dE", "dE_sum", "E"].map(|c| format!("{bond}.{c}")));
@@ -134,18 +134,14 @@ impl Recorder {
     }
 }
 
-/// `error.<estimator>`, numbered where one is used twice.
-fn error_columns(estimators: &[&str]) -> Vec<String> {
-    let mut columns: Vec<String> = Vec::new();
-    for (i, name) in estimators.iter().enumerate() {
-        let before = estimators[..i].iter().filter(|n| *n == name).count();
-        columns.push(if before == 0 {
-            format!("error.{name}")
-        } else {
-            format!("error.{name}{}", before + 1)
-        });
-    }
-    columns
+/// Names of estimators, numbered where one is used twice.
+pub(super) fn numbered(estimators: &[&str]) -> Vec<String> {
+    let before = |i: usize| estimators[..i].iter().filter(|n| **n == estimators[i]).count();
+    let one = |(i, name): (usize, &&str)| match before(i) {
+        0 => (*name).to_owned(),
+        n => format!("{name}{}", n + 1),
+    };
+    estimators.iter().enumerate().map(one).collect()
 }
 
 impl Observer for Recorder {

@@ -1,8 +1,11 @@
 //! `summary.json`: what a run came to.
 
+use super::recorder::numbered;
+use crate::check;
 use crate::prepare::Prepared;
 use crate::system::{Refresh, System};
 use powerbond_core::correction::CorrectionReport;
+use powerbond_core::statistics::NormStatistics;
 use powerbond_core::watch::Spike;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -27,6 +30,8 @@ pub struct Summary {
     pub steps: Steps,
     /// In s.
     pub step_size: StepSize,
+    /// What each estimator said of the accepted steps, side by side.
+    pub estimates: Vec<EstimateSummary>,
     /// Energy per bond.
     pub bonds: Vec<BondSummary>,
     /// Cost per subsystem.
@@ -75,6 +80,23 @@ pub struct StepSize {
     pub median: f64,
     pub mean: f64,
     pub max: f64,
+}
+
+/// What an estimator said of the accepted steps. A norm of 1 is at tolerance.
+#[derive(Clone, Debug, Serialize)]
+pub struct EstimateSummary {
+    /// Its name, as in the columns of `energy.csv`.
+    pub name: String,
+    /// Whether it chooses the step size; the others only watch.
+    pub drives: bool,
+    /// The median norm.
+    pub median: f64,
+    /// The largest norm.
+    pub max: f64,
+    /// When that was, in s.
+    pub max_time: f64,
+    /// Steps with a norm above 1.
+    pub over_tolerance: u64,
 }
 
 /// Energy through a bond. A positive residual was created by the coupling.
@@ -213,6 +235,9 @@ impl Summary {
         let subsystems: Vec<SubsystemSummary> =
             prepared.names.subsystems.iter().enumerate().map(subsystem).collect();
         let mut warnings = prepared.warnings.clone();
+        if let Some(structure) = master.structure() {
+            warnings.extend(check::structure_warnings(structure, &prepared.names));
+        }
         if let Some(t) = statistics.first_at_floor {
             warnings.push(format!(
                 "{} step(s) were over tolerance at the smallest step size, the first at t = {t} s: lower `min_step` or raise the tolerance",
@@ -275,6 +300,7 @@ impl Summary {
                 mean: elapsed / statistics.accepted as f64,
                 max: statistics.max_step,
             },
+            estimates: estimates(prepared),
             bonds,
             engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
             subsystems,
@@ -284,6 +310,19 @@ impl Summary {
             versions: json!({ "powerbond": env!("CARGO_PKG_VERSION") }),
         }
     }
+}
+
+fn estimates(prepared: &Prepared) -> Vec<EstimateSummary> {
+    let sums = &prepared.master.statistics().estimates;
+    let one = |(k, (name, sum)): (usize, (String, &NormStatistics))| EstimateSummary {
+        name,
+        drives: k == 0 && prepared.adaptive,
+        median: sum.median(),
+        max: sum.worst.0,
+        max_time: sum.worst.1,
+        over_tolerance: sum.over_tolerance,
+    };
+    numbered(&prepared.estimators).into_iter().zip(sums).enumerate().map(one).collect()
 }
 
 fn spike(s: Spike) -> SpikeSummary {
@@ -310,6 +349,8 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "stop": prepared.stop,
             "step": prepared.step,
             "output_interval": s.output_interval.as_ref().map(|x| x.value),
+            "initial": { "tolerance": s.initial.tolerance, "iterations": s.initial.iterations, "passes": s.initial.passes },
+            "probe": s.probe,
         },
         "method": {
             "schedule": m.schedule.to_json(),

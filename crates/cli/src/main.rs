@@ -4,6 +4,7 @@
 
 mod bench;
 mod check;
+mod inspect;
 mod methods;
 mod progress;
 mod run;
@@ -33,6 +34,9 @@ accuracy limit exceeded · 8 output error · 130 Ctrl-C · 143 terminated";
 enum Command {
     /// Run a coupled system and write its results
     Run(run::Arguments),
+    /// Show what an FMU says about itself
+    #[command(visible_alias = "info")]
+    Inspect(inspect::Arguments),
     /// Look at a system without running it: structure, algebraic loops, capabilities
     #[command(visible_alias = "validate")]
     Check(check::Arguments),
@@ -45,6 +49,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::main(&arguments),
+        Command::Inspect(arguments) => inspect::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Methods(arguments) => methods::main(&arguments),

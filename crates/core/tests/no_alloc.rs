@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Method, master, quarter_car, ring};
+use common::{Correction, Method, master, quarter_car, ring};
+use powerbond_core::correction::Form;
 use powerbond_core::network::{ScheduleKind, Seen};
 use powerbond_core::observer::Nobody;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -45,7 +46,13 @@ fn no_policy_allocates_while_stepping() {
     let mut combinations = 0;
     for schedule in &schedules {
         for hold in 0..3 {
-            for (nepce, model_feed_through) in [(None, false), (Some(0.5), false), (Some(0.5), true)] {
+            for correction in [
+                Correction::None,
+                Correction::Nepce(0.5),
+                Correction::NepceModel(0.5),
+                Correction::Energy(Form::Power),
+                Correction::Energy(Form::Difference),
+            ] {
                 for (estimator, controller) in [
                     ("none", "fixed"),
                     ("energy", "ecco"),
@@ -63,8 +70,7 @@ fn no_policy_allocates_while_stepping() {
                                 schedule: schedule.clone(),
                                 rates: None,
                                 hold,
-                                nepce,
-                                model_feed_through,
+                                correction,
                                 estimator,
                                 controller,
                                 refresh,
@@ -78,7 +84,7 @@ fn no_policy_allocates_while_stepping() {
             }
         }
     }
-    assert_eq!(combinations, 1296);
+    assert_eq!(combinations, 2160);
 }
 
 fn check(method: &Method, fast: bool) {

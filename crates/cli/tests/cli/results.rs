@@ -108,6 +108,8 @@ fn the_summary_has_its_documented_fields() {
             "power_error_bar",
             "worst_power",
             "worst_time",
+            "spikes",
+            "correction",
         ],
     );
     check("/bonds/0/ports/0", &["name", "energy"]);

@@ -2,6 +2,7 @@
 
 use super::{Blame, ErrorEstimator, Estimate};
 use crate::bond::BondFlow;
+use crate::subsystem::Span;
 use crate::tape::{Persist, Tape};
 use crate::view::StepView;
 
@@ -22,12 +23,14 @@ pub enum Residual {
 pub struct Energy {
     /// r of each bond.
     pub tolerance: Vec<f64>,
-    /// E0 of each bond in J; `None`: the energy that the bond has exchanged since the start.
+    /// E0 of each bond in J; `None`: what the bond would exchange in the whole run if it went on as so far.
     pub energy_scale: Vec<Option<f64>>,
     /// Which residual counts.
     pub residual: Residual,
     /// m + 2 with m the hold order.
     pub order: f64,
+    /// Start and length of the run, in s.
+    run: (f64, f64),
     exchanged: Vec<f64>,
 }
 
@@ -40,13 +43,27 @@ impl Energy {
         hold_order: u8,
     ) -> Self {
         let exchanged = vec![0.0; tolerance.len()];
-        Energy { tolerance, energy_scale, residual, order: f64::from(hold_order) + 2.0, exchanged }
+        Energy {
+            tolerance,
+            energy_scale,
+            residual,
+            order: f64::from(hold_order) + 2.0,
+            run: (0.0, f64::NAN),
+            exchanged,
+        }
+    }
+
+    /// Tells the start and the end of the run, for bonds without a scale of their own.
+    pub fn over(mut self, start: f64, stop: f64) -> Self {
+        self.run = (start, stop - start);
+        self
     }
 }
 
 impl Energy {
     /// `δE_k / (r_k (E0_k + |E_k|))`.
-    fn error(&self, k: usize, flow: &BondFlow, h: f64) -> f64 {
+    fn error(&self, k: usize, flow: &BondFlow, span: Span) -> f64 {
+        let h = span.h;
         let residual = match self.residual {
             Residual::Held => flow.held_residual_power * h,
             Residual::Corrected => flow.residual_power * h,
@@ -55,7 +72,12 @@ impl Energy {
         if residual == 0.0 {
             return 0.0;
         }
-        let scale = self.energy_scale[k].unwrap_or(self.exchanged[k]) + (flow.transmitted_power * h).abs();
+        let projected = || {
+            let (start, length) = self.run;
+            let share = ((span.end - start) / length).min(1.0);
+            (self.exchanged[k] + flow.exchanged_power * h) / if share > 0.0 { share } else { 1.0 }
+        };
+        let scale = self.energy_scale[k].unwrap_or_else(projected) + (flow.transmitted_power * h).abs();
         residual / (self.tolerance[k] * scale)
     }
 }
@@ -74,15 +96,14 @@ impl ErrorEstimator for Energy {
     fn estimate(&self, step: &StepView<'_>) -> Estimate {
         let mut sum = 0.0;
         for (k, flow) in step.flows.iter().enumerate() {
-            let e = self.error(k, flow, step.span.h);
+            let e = self.error(k, flow, step.span);
             sum += e * e;
         }
         Estimate { norm: (sum / step.flows.len().max(1) as f64).sqrt(), order: self.order }
     }
 
     fn blame(&self, step: &StepView<'_>) -> Option<Blame> {
-        let errors =
-            step.flows.iter().enumerate().map(|(k, flow)| (k, self.error(k, flow, step.span.h).abs()));
+        let errors = step.flows.iter().enumerate().map(|(k, flow)| (k, self.error(k, flow, step.span).abs()));
         errors.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(k, _)| Blame::Bond(k))
     }
 

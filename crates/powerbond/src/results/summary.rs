@@ -255,9 +255,15 @@ impl Summary {
         }
         let bonds: Vec<BondSummary> = prepared.names.bonds.iter().enumerate().map(bond).collect();
         for b in &bonds {
-            for s in &b.spikes {
+            if let Some(s) = b.spikes.iter().max_by(|x, y| x.peak.total_cmp(&y.peak)) {
+                let others = if b.spikes.len() > 1 {
+                    format!(" ({} spikes in all)", b.spikes.len())
+                } else {
+                    String::new()
+                };
                 warnings.push(format!(
-                    "the residual power of bond `{}` rose to {:.3e} W between t = {:.4} s and {:.4} s, {:.0} times its level before",
+                    "the residual power of bond `{}` rose to {:.3e} W between t = {:.4} s and {:.4} s, {:.0} times its level \
+                     before{others}",
                     b.name,
                     s.peak,
                     s.start,

@@ -15,7 +15,10 @@ fn main() {
     println!(
         "ring of light subsystems, one bond per neighbour, energy monitor + ECCO + NEPCE; ns per subsystem and step"
     );
-    println!("{:>10} {:>12} {:>12} {:>12} {:>12} {:>8}", "subsystems", "equations", "everything", "engine", "two rates", "ratio");
+    println!(
+        "{:>10} {:>12} {:>12} {:>12} {:>12} {:>8}",
+        "subsystems", "equations", "everything", "engine", "two rates", "ratio"
+    );
     // `cargo bench --bench macro_step -- 10` measures one size.
     let wanted: Option<usize> = std::env::args().skip(1).find_map(|a| a.parse().ok());
     for n in [2, 10, 100, 1000, 10_000].into_iter().filter(|&n| wanted.is_none_or(|w| w == n)) {

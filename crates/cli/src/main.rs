@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod export;
 mod methods;
 mod progress;
 mod run;
@@ -34,6 +35,8 @@ enum Command {
     Run(run::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
     Bench(bench::Arguments),
+    /// Write a built-in model as an FMU for other tools
+    Export(export::Arguments),
     /// List the methods, models and their knobs
     Methods(methods::Arguments),
 }
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
+        Command::Export(arguments) => export::main(&arguments),
         Command::Methods(arguments) => methods::main(&arguments),
     };
     match result {

@@ -170,6 +170,11 @@ impl Instance {
         Ok(self.model.finish()?)
     }
 
+    /// Nothing can be relied on any more but a reset.
+    pub fn fail(&mut self) {
+        self.phase = Phase::Failed;
+    }
+
     /// Everything is as after instantiation.
     pub fn reset(&mut self) {
         let start = self.interface.binding.inputs.iter().map(|&v| self.interface.info.variables[v].start);
@@ -275,14 +280,18 @@ impl Instance {
             let Slot::Output(o) = self.interface.slot(unknown, Type::Number)? else {
                 return Err(Refusal::Derivative { known: "no other ones" });
             };
-            *sum = 0.0;
+            // From the first term on, so that a single one keeps its bits, those of -0 included.
+            let mut total = None;
             for (&known, seed) in knowns.iter().zip(seed) {
                 let Slot::Input(i) = self.interface.slot(known, Type::Number)? else {
                     return Err(Refusal::Derivative { known: "no other ones" });
                 };
                 let pairs = self.interface.binding.feed_through.iter().zip(&self.derivatives);
-                *sum += pairs.filter(|(pair, _)| **pair == (o, i)).map(|(_, d)| d * seed).sum::<f64>();
+                for (_, d) in pairs.filter(|(pair, _)| **pair == (o, i)) {
+                    total = Some(total.map_or(d * seed, |total| total + d * seed));
+                }
             }
+            *sum = total.unwrap_or(0.0);
         }
         Ok(())
     }

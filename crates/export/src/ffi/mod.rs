@@ -109,6 +109,9 @@ unsafe fn call(
     match quietly(|| body(instance)) {
         Ok(()) => OK,
         Err(refusal) => {
+            if matches!(refusal, Refusal::Panic { .. }) {
+                component.instance.fail();
+            }
             component.logger.error(function, &refusal);
             ERROR
         }

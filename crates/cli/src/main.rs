@@ -4,8 +4,9 @@
 
 mod bench;
 mod check;
-mod inspect;
 mod export;
+mod fmus;
+mod inspect;
 mod methods;
 mod progress;
 mod run;

@@ -5,6 +5,7 @@
 mod bench;
 mod check;
 mod inspect;
+mod export;
 mod methods;
 mod progress;
 mod run;
@@ -42,6 +43,8 @@ enum Command {
     Check(check::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
     Bench(bench::Arguments),
+    /// Write a built-in model as an FMU for other tools
+    Export(export::Arguments),
     /// List the methods, models and their knobs
     Methods(methods::Arguments),
 }
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
+        Command::Export(arguments) => export::main(&arguments),
         Command::Methods(arguments) => methods::main(&arguments),
     };
     match result {

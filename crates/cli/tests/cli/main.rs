@@ -3,6 +3,7 @@
 mod bad_options;
 mod bad_systems;
 mod docs;
+mod energy_correction;
 mod example;
 mod failing_runs;
 mod lab;

@@ -53,6 +53,12 @@ pub trait Equations<const NI: usize, const NO: usize>: Clone + 'static {
     /// Local variable `k`, counted from 0; `u` are the inputs at this instant.
     fn local(&self, k: usize, u: &[f64; NI]) -> f64;
 
+    /// Shows every number that `step` changes and that later steps or outputs depend on, always in the same order;
+    /// `visit` may write there. False if the model does not know them.
+    fn state(&mut self, _visit: &mut dyn FnMut(&mut f64)) -> bool {
+        false
+    }
+
     /// Writes ∂y/∂u in the order of `feed_through`; false if the model does not know them.
     fn derivatives(&self, _u: &[f64; NI], _d: &mut [f64]) -> bool {
         false
@@ -292,6 +298,15 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
         self.equations.clone_from(&self.saved);
         self.held = self.saved_held;
         self.now = self.saved_now;
+        Ok(())
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {
+        if !self.equations.state(visit) {
+            return Err(SubsystemError::Unsupported { call: "state" });
+        }
+        let Held { value, slope, curvature } = &mut self.held;
+        [value, slope, curvature, &mut self.now].into_iter().flatten().for_each(visit);
         Ok(())
     }
 }

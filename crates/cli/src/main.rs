@@ -4,8 +4,8 @@
 
 mod bench;
 mod check;
-mod inspect;
 mod export;
+mod inspect;
 mod methods;
 mod progress;
 mod run;

@@ -19,7 +19,12 @@ fn the_correction_restores_the_energy_and_says_what_it_did() {
     let ran = lab.run(&[]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let results = lab.results();
-    let energy: Vec<f64> = results.column("giver.energy").iter().zip(results.column("mass.energy")).map(|(a, b)| a + b).collect();
+    let energy: Vec<f64> = results
+        .column("giver.energy")
+        .iter()
+        .zip(results.column("mass.energy"))
+        .map(|(a, b)| a + b)
+        .collect();
     let last = &energy[energy.len() - 1000..];
     let mean = last.iter().sum::<f64>() / 1000.0;
     // rodriguez2022 Fig. 20: the energy of 10 kJ is restored; without correction it nearly triples.
@@ -50,12 +55,24 @@ fn refused(system: &str, says: &[&str]) {
 
 #[test]
 fn settings_outside_their_limits_are_refused() {
-    refused(&with("correction = { kind = \"energy\", mu = 1.5 }"), &["`mu` is 1.5", "between 0 and 1", "beyond_limits"]);
+    refused(
+        &with("correction = { kind = \"energy\", mu = 1.5 }"),
+        &["`mu` is 1.5", "between 0 and 1", "beyond_limits"],
+    );
     refused(&with("correction = { kind = \"energy\", nu = -0.1 }"), &["`nu` is -0.1", "beyond_limits"]);
     refused(&with("correction = { kind = \"energy\", cap = -1 }"), &["`cap` is -1"]);
-    refused(&with("correction = { kind = \"energy\", bonds = [\"sprin\"] }"), &["no bond `sprin`", "Did you mean `spring`?"]);
-    refused(&with("correction = { kind = \"energy\", takes_force = [\"mas\"] }"), &["no subsystem `mas`", "`mass`"]);
-    refused(&edit(&oscillator(), "rate = 10", "step = 3e-4"), &["not an integer fraction", "0.0003", "0.00025"]);
+    refused(
+        &with("correction = { kind = \"energy\", bonds = [\"sprin\"] }"),
+        &["no bond `sprin`", "Did you mean `spring`?"],
+    );
+    refused(
+        &with("correction = { kind = \"energy\", takes_force = [\"mas\"] }"),
+        &["no subsystem `mas`", "`mass`"],
+    );
+    refused(
+        &edit(&oscillator(), "rate = 10", "step = 3e-4"),
+        &["not an integer fraction", "0.0003", "0.00025"],
+    );
     let lab = Lab::with(&with("correction = { kind = \"energy\", mu = 1.1, beyond_limits = true }"));
     assert_eq!(lab.run(&["-e", "0.1"]).code, 0);
 }
@@ -63,7 +80,11 @@ fn settings_outside_their_limits_are_refused() {
 /// Without a cap the correction kicks harder and harder where the velocity passes through zero (rodriguez2022 Fig. 24).
 #[test]
 fn an_unstable_run_is_stopped_with_7_and_its_rows_are_kept() {
-    let light = edit(&with("correction = { kind = \"energy\", mu = 0.5, nu = 0.25, cap = \"none\" }"), "mass = 1.0, stiffness = 10.0", "mass = 10.0, stiffness = 10.0");
+    let light = edit(
+        &with("correction = { kind = \"energy\", mu = 0.5, nu = 0.25, cap = \"none\" }"),
+        "mass = 1.0, stiffness = 10.0",
+        "mass = 10.0, stiffness = 10.0",
+    );
     let lab = Lab::with(&edit(&light, "rate = 10\n", ""));
     let ran = lab.run(&["-e", "1000"]);
     assert_eq!(ran.code, 7, "{}", ran.err);

@@ -8,7 +8,14 @@ use std::path::Path;
 
 const PAGES: &[&str] =
     &["README.md", "docs/system-file.md", "docs/results.md", "examples/quarter-car/README.md"];
-const MORE: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const MORE: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/error-control.md",
+    "examples/quarter-car-dd/README.md",
+    "examples/quarter-car-fd/README.md",
+];
 
 fn page(name: &str) -> String {
     std::fs::read_to_string(root().join(name)).unwrap()
@@ -173,7 +180,9 @@ fn the_results_page_names_every_key() {
     lab.runs(&[]);
     let page = page("docs/results.md");
     let summary = lab.summary();
-    for part in ["", "/time", "/steps", "/step_size", "/bonds/0", "/bonds/0/ports/0", "/subsystems/0"] {
+    for part in
+        ["", "/time", "/steps", "/step_size", "/estimates/0", "/bonds/0", "/bonds/0/ports/0", "/subsystems/0"]
+    {
         for key in summary.pointer(part).unwrap().as_object().unwrap().keys() {
             assert!(page.contains(&format!("`{key}`")), "{part}/{key}");
         }

@@ -81,6 +81,7 @@ fn the_summary_has_its_documented_fields() {
             "time",
             "steps",
             "step_size",
+            "estimates",
             "bonds",
             "subsystems",
             "engine_seconds",

@@ -16,7 +16,7 @@ pub mod bench;
 pub mod catalogue;
 mod error;
 mod glob;
-mod number;
+pub mod number;
 mod prepare;
 pub mod results;
 mod run;

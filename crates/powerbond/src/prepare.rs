@@ -12,11 +12,13 @@ use powerbond_core::estimator::Blame;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::network::{
-    BondSpec, BuildError, ConnectionSpec, Names, NetworkBuilder, PortSpec, Problem, Subject, VariableName,
+    BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Subject,
+    VariableName,
 };
-use powerbond_core::observer::Observer;
+use powerbond_core::observer::{Both, Observer};
 use powerbond_core::subsystem::Span;
 use powerbond_core::suggest::closest;
+use powerbond_core::verdict::{Circumstances, Verdict};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -57,12 +59,14 @@ pub struct Prepared {
     pub step: f64,
     /// What the user should know before trusting the run.
     pub warnings: Vec<String>,
+    /// Watches the run and judges it.
+    pub verdict: Verdict,
 }
 
 impl Prepared {
     /// Makes the whole run; errors get names.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
-        self.master.run(observer).map_err(|error| self.explain(&error))
+        self.master.run(&mut Both(&mut self.verdict, observer)).map_err(|error| self.explain(&error))
     }
 
     /// A run-time error in words.
@@ -263,6 +267,18 @@ impl System {
             estimators,
             controller: catalogue::controller(&method.controller, &context)?,
         };
+        let refresh = self.refreshed(&network, &names)?;
+        let verdict = Verdict::new(
+            &network,
+            &Circumstances {
+                holds: (0..holds.len()).map(|i| followed(&network, &rates, i, holds[i])).collect(),
+                corrects: policies.correction.is_some(),
+                refresh: refresh.clone(),
+                twins: twins(&network, &names),
+                start,
+                stop,
+            },
+        );
         let settings = Settings {
             end_rule: self.simulation.end,
             land_on: self
@@ -272,7 +288,8 @@ impl System {
                 .filter(|_| self.simulation.land_on_output.value)
                 .map(|d| d.value),
             quadrature: method.quadrature,
-            refresh: self.refreshed(&network, &names)?,
+            refresh,
+            sample_feed_through: true,
             allow_nonfinite,
             ..Settings::new(start, stop)
         };
@@ -292,6 +309,7 @@ impl System {
             stop,
             step,
             warnings,
+            verdict,
         })
     }
 
@@ -461,11 +479,7 @@ impl System {
     }
 
     /// Members that re-read feed-through outputs, in feed-through order.
-    fn refreshed(
-        &self,
-        network: &powerbond_core::network::Network,
-        names: &Names,
-    ) -> Result<Vec<usize>, Error> {
+    fn refreshed(&self, network: &Network, names: &Names) -> Result<Vec<usize>, Error> {
         let has_feed_through = |s: usize| {
             let member = &network.members[s];
             !member.feed_through.is_empty()
@@ -533,6 +547,38 @@ fn is_about(problem: &Problem, name: &VariableName) -> bool {
     }
 }
 
+/// The hold order that the subsystem of an input follows: within a macro step by derivatives or in sub-steps.
+fn followed(network: &Network, rates: &[u32], input: usize, order: u8) -> u8 {
+    let owner = network.owner_of_input[input];
+    if rates[owner] > 1 { order } else { order.min(network.members[owner].capabilities.input_derivatives) }
+}
+
+/// For every input the one that carries the same quantity the other way between the same two subsystems.
+fn twins(network: &Network, names: &Names) -> Vec<Option<usize>> {
+    let unit = |i: usize| {
+        let info = network.members[network.owner_of_input[i]].simulator.info();
+        let variable = info.find(&names.inputs[i].variable)?;
+        info.variables[variable].unit.as_ref().map(|unit| unit.symbol.clone())
+    };
+    let from = |i: usize| match network.wiring.sources(i).collect::<Vec<_>>()[..] {
+        [(output, _)] => Some(network.owner_of_output[output]),
+        _ => None,
+    };
+    let ends: Vec<Option<(usize, usize, String)>> = (0..network.n_inputs)
+        .map(|i| Some((from(i)?, network.owner_of_input[i], unit(i).filter(|u| !u.is_empty())?)))
+        .collect();
+    let mut backward: std::collections::HashMap<(usize, usize, &str), usize> = Default::default();
+    for (i, end) in ends.iter().enumerate() {
+        if let Some((from, to, unit)) = end {
+            backward.entry((*from, *to, unit)).or_insert(i);
+        }
+    }
+    let twin = |end: &Option<(usize, usize, String)>| {
+        end.as_ref().and_then(|(from, to, unit)| backward.get(&(*to, *from, unit.as_str())).copied())
+    };
+    ends.iter().map(twin).collect()
+}
+
 fn column(names: &Names, name: &VariableName) -> Option<Column> {
     let find = |list: &[VariableName]| list.iter().position(|n| n == name);
     find(&names.outputs)
@@ -542,7 +588,7 @@ fn column(names: &Names, name: &VariableName) -> Option<Column> {
 }
 
 /// Ports by the name of their subsystem; with a number where it has several in one bond.
-fn port_names(network: &powerbond_core::network::Network, names: &Names) -> Vec<Vec<String>> {
+fn port_names(network: &Network, names: &Names) -> Vec<Vec<String>> {
     let mut result = Vec::new();
     for range in &network.bonds.bonds {
         let plain = &names.ports[range.clone()];

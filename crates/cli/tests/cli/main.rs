@@ -10,3 +10,4 @@ mod networks;
 mod options;
 mod results;
 mod signals;
+mod verdict;

@@ -1,5 +1,6 @@
 //! `summary.json`: what a run came to.
 
+use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
 use crate::prepare::Prepared;
 use crate::system::{Refresh, System};
 use powerbond_core::correction::CorrectionReport;
@@ -21,6 +22,10 @@ pub struct Summary {
     pub outcome: &'static str,
     /// Why it failed.
     pub error: Option<String>,
+    /// Whether it can be trusted, and why or why not.
+    pub verdict: VerdictSummary,
+    /// Limits of the user that it exceeds: the command ends with 7 if there are any.
+    pub exceeded: Vec<String>,
     /// Start, wanted end and reached end, in s.
     pub time: Time,
     /// Counts.
@@ -29,6 +34,10 @@ pub struct Summary {
     pub step_size: StepSize,
     /// Energy per bond.
     pub bonds: Vec<BondSummary>,
+    /// Energy of all bonds together.
+    pub energy: EnergySummary,
+    /// Jumps of coupled inputs at communication points.
+    pub inputs: Vec<InputSummary>,
     /// Cost per subsystem.
     pub subsystems: Vec<SubsystemSummary>,
     /// Time of the run less that of the subsystems, in s.
@@ -41,6 +50,21 @@ pub struct Summary {
     pub config: Value,
     /// Versions of what made the run.
     pub versions: Value,
+    /// SHA-256 of what was read.
+    pub hashes: Value,
+}
+
+/// Energy of all bonds together.
+#[derive(Clone, Debug, Serialize)]
+pub struct EnergySummary {
+    /// Σ exchanged, in J.
+    pub exchanged: f64,
+    /// Σ δE, in J; positive was created.
+    pub residual: f64,
+    /// Σ |δE|, in J.
+    pub residual_abs: f64,
+    /// `residual / exchanged`.
+    pub residual_share: f64,
 }
 
 /// Times, in s.
@@ -160,6 +184,8 @@ pub struct SubsystemSummary {
     pub steps: u64,
     /// Time it took, in s.
     pub seconds: f64,
+    /// Net energy that entered it through its bonds, in J; none without bonds.
+    pub net_energy: Option<f64>,
 }
 
 impl Summary {
@@ -192,7 +218,7 @@ impl Summary {
                 exchanged: sum.exchanged,
                 residual: sum.residual,
                 residual_abs: sum.residual_abs,
-                residual_share: if sum.exchanged == 0.0 { 0.0 } else { sum.residual / sum.exchanged },
+                residual_share: share(sum.residual, sum.exchanged),
                 endpoint_residual: sum.endpoint_residual,
                 mean_power: per_second(sum.transmitted),
                 power_error_bar: 0.5 * per_second(sum.endpoint_residual_abs),
@@ -208,53 +234,31 @@ impl Summary {
         let subsystem = |(s, name): (usize, &String)| {
             let timing = prepared.timings[s].get();
             let kind = master.network().members[s].simulator.info().kind.clone();
-            SubsystemSummary { name: name.clone(), kind, steps: timing.calls, seconds: timing.seconds() }
+            let ports = &master.network().bonds.ports;
+            let own = ports.iter().zip(&meter.port_energy).filter(|(p, _)| p.subsystem == s);
+            let net_energy = own.map(|(_, left)| -left).reduce(|a, b| a + b);
+            SubsystemSummary {
+                name: name.clone(),
+                kind,
+                steps: timing.calls,
+                seconds: timing.seconds(),
+                net_energy,
+            }
         };
         let subsystems: Vec<SubsystemSummary> =
             prepared.names.subsystems.iter().enumerate().map(subsystem).collect();
-        let mut warnings = prepared.warnings.clone();
-        if let Some(t) = statistics.first_at_floor {
-            warnings.push(format!(
-                "{} step(s) were over tolerance at the smallest step size, the first at t = {t} s: lower `min_step` or raise the tolerance",
-                statistics.at_floor
-            ));
-        }
-        if prepared.adaptive && statistics.over_tolerance > 0 {
-            warnings.push(format!(
-                "{} of {} steps were kept over tolerance; the worst error norm is {:.3} at t = {} s",
-                statistics.over_tolerance,
-                statistics.accepted,
-                statistics.worst_norm.0,
-                statistics.worst_norm.1
-            ));
-        }
         let bonds: Vec<BondSummary> = prepared.names.bonds.iter().enumerate().map(bond).collect();
-        for b in &bonds {
-            for s in &b.spikes {
-                warnings.push(format!(
-                    "the residual power of bond `{}` rose to {:.3e} W between t = {:.4} s and {:.4} s, {:.0} times its level before",
-                    b.name,
-                    s.peak,
-                    s.start,
-                    s.end,
-                    s.peak / s.level
-                ));
-            }
-            if let Some(c) = b.correction.as_ref().filter(|c| c.capped_share > 0.5) {
-                warnings.push(format!(
-                    "the energy correction of bond `{}` hit its cap in {:.0} % of the steps: {:.3e} J stayed uncorrected. Raise `cap`, \
-                     or use `form = \"difference\"`",
-                    b.name,
-                    100.0 * c.capped_share,
-                    c.uncorrected
-                ));
-            }
-        }
+        let total = |part: fn(&BondSummary) -> f64| bonds.iter().map(part).sum::<f64>();
+        let (exchanged, residual) = (total(|b| b.exchanged), total(|b| b.residual));
+        let findings = prepared.verdict.result(&system.verdict.limits);
+        let verdict = verdict(system, prepared, &findings, &bonds, error.as_deref());
         Summary {
             schema: 1,
             system: system.name.clone(),
             outcome,
             error,
+            exceeded: exceeded(system, &verdict, &bonds),
+            verdict,
             time: Time { start: prepared.start, stop: prepared.stop, reached },
             steps: Steps {
                 accepted: statistics.accepted,
@@ -269,15 +273,32 @@ impl Summary {
                 mean: elapsed / statistics.accepted as f64,
                 max: statistics.max_step,
             },
+            energy: EnergySummary {
+                exchanged,
+                residual,
+                residual_abs: total(|b| b.residual_abs),
+                residual_share: share(residual, exchanged),
+            },
+            inputs: inputs(prepared, &findings),
             bonds,
             engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
             subsystems,
             seconds,
-            warnings,
+            warnings: prepared.warnings.clone(),
             config: config(system, prepared),
             versions: json!({ "powerbond": env!("CARGO_PKG_VERSION") }),
+            hashes: json!({ "system": sha256(system.source.text.as_bytes()) }),
         }
     }
+}
+
+fn share(part: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { part / whole }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn spike(s: Spike) -> SpikeSummary {
@@ -320,5 +341,6 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             },
             "rates": prepared.names.subsystems.iter().cloned().zip(prepared.rates.iter().map(|&r| json!(r))).collect::<serde_json::Map<_, _>>(),
         },
+        "verdict": limits(system),
     })
 }

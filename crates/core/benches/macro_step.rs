@@ -6,7 +6,8 @@
 mod common;
 
 use powerbond_core::models::{Equations, Held};
-use powerbond_core::observer::Nobody;
+use powerbond_core::observer::{Nobody, Observer};
+use powerbond_core::verdict::{Circumstances, Verdict};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -14,11 +15,15 @@ fn main() {
     println!(
         "ring of light subsystems, one bond per neighbour, energy monitor + ECCO + NEPCE; ns per subsystem and step"
     );
-    println!("{:>10} {:>12} {:>12} {:>12}", "subsystems", "equations", "everything", "engine");
+    println!(
+        "{:>10} {:>12} {:>12} {:>12} {:>12}",
+        "subsystems", "equations", "everything", "engine", "verdict"
+    );
     for n in [2, 10, 100, 1000, 10_000] {
         let bare = equations(n);
-        let all = engine(n);
-        println!("{n:>10} {bare:>12.1} {all:>12.1} {:>12.1}", all - bare);
+        let all = engine(n, false);
+        let judged = engine(n, true);
+        println!("{n:>10} {bare:>12.1} {all:>12.1} {:>12.1} {:>12.1}", all - bare, judged - all);
     }
 }
 
@@ -51,7 +56,7 @@ fn equations(n: usize) -> f64 {
     })
 }
 
-fn engine(n: usize) -> f64 {
+fn engine(n: usize, judged: bool) -> f64 {
     let method = common::Method {
         nepce: Some(0.5),
         estimator: "energy",
@@ -59,11 +64,22 @@ fn engine(n: usize) -> f64 {
         step: 1e-4,
         ..common::Method::default()
     };
-    let mut master = common::master(common::ring(n).0, 1e9, &method);
+    let network = common::ring(n).0;
+    let run = Circumstances {
+        holds: vec![0; network.n_inputs],
+        corrects: true,
+        refresh: Vec::new(),
+        twins: vec![None; network.n_inputs],
+        start: 0.0,
+        stop: 1e9,
+    };
+    let mut verdict = Verdict::new(&network, &run);
+    let observer: &mut dyn Observer = if judged { &mut verdict } else { &mut Nobody };
+    let mut master = common::master(network, 1e9, &method);
     master.initialize(&mut Nobody).expect("a sound start");
     best(n, steps(n), || {
         for _ in 0..steps(n) {
-            master.step(&mut Nobody).expect("a sound step");
+            master.step(observer).expect("a sound step");
         }
     })
 }

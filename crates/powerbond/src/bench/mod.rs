@@ -6,6 +6,7 @@ mod report;
 mod rodriguez2022;
 mod sadjina2017;
 mod sadjina2020;
+mod verdict;
 
 pub use report::{Check, Quantity, Report, Row};
 
@@ -43,6 +44,11 @@ pub const SUITES: &[Suite] = &[
         name: "rodriguez2022",
         about: "energy monitoring and correction: oscillators, pendula and the hydraulic crane (Multibody System Dynamics, 2022)",
         rows: rodriguez2022::rows,
+    },
+    Suite {
+        name: "verdict",
+        about: "the verdict beside the true error: all benchmark models and random systems, eight methods, several steps",
+        rows: verdict::rows,
     },
 ];
 

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod inspect;
 mod methods;
 mod progress;
 mod run;
@@ -32,6 +33,9 @@ accuracy limit exceeded · 8 output error · 130 Ctrl-C · 143 terminated";
 enum Command {
     /// Run a coupled system and write its results
     Run(run::Arguments),
+    /// Show what an FMU says about itself
+    #[command(visible_alias = "info")]
+    Inspect(inspect::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
     Bench(bench::Arguments),
     /// List the methods, models and their knobs
@@ -41,6 +45,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::main(&arguments),
+        Command::Inspect(arguments) => inspect::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Methods(arguments) => methods::main(&arguments),
     };

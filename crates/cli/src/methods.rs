@@ -3,7 +3,8 @@
 use crate::text::print;
 use powerbond::Error;
 use powerbond::catalogue::{self, Kind};
-use powerbond::core::models::{self, Domain};
+use powerbond::core::models::{self, Domain, ModelSpec};
+use powerbond::core::subsystem::{Causality, Variable};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -38,9 +39,12 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
                 })).collect::<Vec<_>>(),
             })
         };
-        let model = |m: &&&models::ModelSpec| {
+        let model = |m: &&&'static ModelSpec| {
             json!({
                 "name": m.name, "about": m.description,
+                "variables": variables(m).iter().map(|v| json!({
+                    "name": v.name, "causality": causality(v.causality), "unit": unit(v), "about": v.description,
+                })).collect::<Vec<_>>(),
                 "parameters": m.all_parameters().map(|p| json!({
                     "name": p.name, "default": default_of(p.domain), "unit": p.unit, "about": p.description,
                 })).collect::<Vec<_>>(),
@@ -64,7 +68,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
             let paper = if entry.paper.is_empty() { String::new() } else { format!("  [{}]", entry.paper) };
             out += &format!("  {:<13} {}{paper}\n", entry.name, entry.about);
             for knob in entry.knobs {
-                out += &setting(knob.name, knob.about, knob.unit, knob.default);
+                out += &line(knob.name, knob.about, knob.unit, Some(knob.default));
             }
         }
         out.push('\n');
@@ -73,8 +77,12 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         out += "Models (`model = \"…\"` in [subsystems.name])\n";
         for model in models {
             out += &format!("  {}\n      {}\n", model.name, model.description);
+            for v in variables(model) {
+                let what = format!("{}: {}", causality(v.causality), v.description);
+                out += &line(&v.name, &what, unit(&v), None);
+            }
             for p in model.all_parameters() {
-                out += &setting(p.name, p.description, p.unit, &default_of(p.domain));
+                out += &line(p.name, p.description, p.unit, Some(&default_of(p.domain)));
             }
         }
     }
@@ -82,10 +90,28 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One line about a knob or a parameter.
-fn setting(name: &str, about: &str, unit: &str, default: &str) -> String {
+/// The variables of a model with default parameters.
+fn variables(model: &'static ModelSpec) -> Vec<Variable> {
+    model.build(&[]).map_or(Vec::new(), |subsystem| subsystem.info().variables.clone())
+}
+
+fn causality(causality: Causality) -> &'static str {
+    match causality {
+        Causality::Input => "input",
+        Causality::Output => "output",
+        Causality::Local => "local",
+    }
+}
+
+fn unit(variable: &Variable) -> &str {
+    variable.unit.as_ref().map_or("", |u| &u.symbol)
+}
+
+/// One line about a knob, a parameter or a variable.
+fn line(name: &str, about: &str, unit: &str, default: Option<&str>) -> String {
     let unit = if unit.is_empty() { String::new() } else { format!(", in {unit}") };
-    format!("      {name:<18} {about}{unit} (default: {default})\n")
+    let default = default.map_or(String::new(), |d| format!(" (default: {d})"));
+    format!("      {name:<18} {about}{unit}{default}\n")
 }
 
 fn title(kind: Kind) -> &'static str {
@@ -100,6 +126,9 @@ fn title(kind: Kind) -> &'static str {
 
 fn default_of(domain: Domain) -> String {
     match domain {
+        Domain::Number { default, .. } if default != 0.0 && !(1e-4..1e7).contains(&default.abs()) => {
+            format!("{default:e}")
+        }
         Domain::Number { default, .. } => default.to_string(),
         Domain::Count { default, .. } => default.to_string(),
         Domain::Choice(words) => words[0].to_owned(),

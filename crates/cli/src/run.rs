@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// Options of `run`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A system file, or a folder with `system.toml`
+    /// A system file, a folder with `system.toml`, or a single FMU
     system: PathBuf,
     /// Start of the run, in s
     #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
@@ -40,6 +40,9 @@ pub struct Arguments {
     /// Set a parameter: subsystem.parameter=value (repeatable)
     #[arg(long, value_name = "SUB.PARAM=VALUE")]
     set: Vec<String>,
+    /// Feed inputs from a CSV file: `time`, then one column per `subsystem.input`
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
     /// Go on when an output is NaN or infinite
     #[arg(long)]
     allow_nonfinite: bool,
@@ -70,6 +73,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         output_interval: arguments.output_interval,
         output_dir: arguments.output_dir.clone(),
         set: arguments.set.clone(),
+        input: arguments.input.clone(),
         allow_nonfinite: arguments.allow_nonfinite,
         jumps: arguments.jumps,
         max_error: arguments.max_error,
@@ -194,7 +198,10 @@ fn verdict(v: &VerdictSummary) -> String {
             ("spike" | "failed", _) | (_, None) => String::new(),
             (_, Some(t)) => format!(" (worst at t = {})", quantity(t, "s")),
         };
-        out += &format!("  - {bond}{}{time}\n    → {}\n", reason.text, reason.advice);
+        out += &format!("  - {bond}{}{time}\n", reason.text);
+        if reason.level != "note" {
+            out += &format!("    → {}\n", reason.advice);
+        }
     }
     out
 }

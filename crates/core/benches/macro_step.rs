@@ -1,6 +1,7 @@
 //! Cost of a macro step per subsystem: a ring of light subsystems with monitor, ECCO and NEPCE on.
 //!
-//! `cargo bench -p powerbond-core`. "subsystem" is the bare cost of the models' own equations in the same run.
+//! `cargo bench -p powerbond-core --bench macro_step`. "equations" is the bare cost of the models' own equations in the same
+//! run; "two rates" lets every second half of the ring step four times as often and counts every sub-step.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -16,14 +17,23 @@ fn main() {
         "ring of light subsystems, one bond per neighbour, energy monitor + ECCO + NEPCE; ns per subsystem and step"
     );
     println!(
-        "{:>10} {:>12} {:>12} {:>12} {:>12}",
-        "subsystems", "equations", "everything", "engine", "verdict"
+        "{:>10} {:>12} {:>12} {:>12} {:>12} {:>12} {:>8}",
+        "subsystems", "equations", "everything", "engine", "verdict", "two rates", "ratio"
     );
-    for n in [2, 10, 100, 1000, 10_000] {
+    // `cargo bench --bench macro_step -- 10` measures one size.
+    let wanted: Option<usize> = std::env::args().skip(1).find_map(|a| a.parse().ok());
+    for n in [2, 10, 100, 1000, 10_000].into_iter().filter(|&n| wanted.is_none_or(|w| w == n)) {
         let bare = equations(n);
-        let all = engine(n, false);
-        let judged = engine(n, true);
-        println!("{n:>10} {bare:>12.1} {all:>12.1} {:>12.1} {:>12.1}", all - bare, judged - all);
+        let all = engine(n, None, false);
+        let judged = engine(n, None, true);
+        let rates: Vec<u32> = (0..n).map(|s| if s < n / 2 { 1 } else { 4 }).collect();
+        let mixed = engine(n, Some(rates), false);
+        println!(
+            "{n:>10} {bare:>12.1} {all:>12.1} {:>12.1} {:>12.1} {mixed:>12.1} {:>8.2}",
+            all - bare,
+            judged - all,
+            mixed / all
+        );
     }
 }
 
@@ -56,12 +66,14 @@ fn equations(n: usize) -> f64 {
     })
 }
 
-fn engine(n: usize, judged: bool) -> f64 {
+fn engine(n: usize, rates: Option<Vec<u32>>, judged: bool) -> f64 {
+    let sub_steps: usize = rates.as_ref().map_or(n, |r| r.iter().map(|&r| r as usize).sum());
     let method = common::Method {
-        nepce: Some(0.5),
+        correction: common::Correction::Nepce(0.5),
         estimator: "energy",
         controller: "ecco",
         step: 1e-4,
+        rates,
         ..common::Method::default()
     };
     let network = common::ring(n).0;
@@ -70,6 +82,7 @@ fn engine(n: usize, judged: bool) -> f64 {
         corrects: true,
         refresh: Vec::new(),
         twins: vec![None; network.n_inputs],
+        discrete: vec![false; network.n_inputs],
         start: 0.0,
         stop: 1e9,
     };
@@ -77,7 +90,7 @@ fn engine(n: usize, judged: bool) -> f64 {
     let observer: &mut dyn Observer = if judged { &mut verdict } else { &mut Nobody };
     let mut master = common::master(network, 1e9, &method);
     master.initialize(&mut Nobody).expect("a sound start");
-    best(n, steps(n), || {
+    best(sub_steps, steps(n), || {
         for _ in 0..steps(n) {
             master.step(observer).expect("a sound step");
         }

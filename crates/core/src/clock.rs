@@ -103,12 +103,16 @@ impl Clock {
         self.t >= self.stop
     }
 
-    /// The next time that must be hit exactly.
-    fn target(&self) -> Option<f64> {
-        let stop = (self.end_rule == EndRule::Exact).then_some(self.stop);
-        let event = self.targets.get(self.next_target).copied();
-        let landing = self.landing.map(|dt| self.start + (self.landed + 1) as f64 * dt);
-        [stop, event, landing].into_iter().flatten().min_by(f64::total_cmp)
+    /// The next time that must be hit exactly; infinite if there is none.
+    fn target(&self) -> f64 {
+        let mut target = if self.end_rule == EndRule::Exact { self.stop } else { f64::INFINITY };
+        if let Some(&event) = self.targets.get(self.next_target) {
+            target = target.min(event);
+        }
+        if let Some(interval) = self.landing {
+            target = target.min(self.start + (self.landed + 1) as f64 * interval);
+        }
+        target
     }
 
     /// The step that comes nearest to the wished size `h`.
@@ -130,7 +134,7 @@ impl Clock {
 
     /// Ends a step at the next time that must be hit exactly, if it comes that far; true if that makes it shorter.
     fn clip(&self, span: &mut Span) -> bool {
-        let Some(target) = self.target() else { return false };
+        let target = self.target();
         let slack = MERGE * span.h;
         if target > span.end + slack {
             return false;
@@ -149,7 +153,7 @@ impl Clock {
     pub fn propose_pair(&self, h: f64) -> Option<Pair> {
         let Some(step) = self.fixed else { return Some(Pair::halved(self.propose(2.0 * h))) };
         let first = self.propose(h);
-        if first.span.end >= self.stop || self.target().is_some_and(|x| x <= first.span.end) {
+        if first.span.end >= self.stop || self.target() <= first.span.end {
             return None;
         }
         let mut n = self.n;

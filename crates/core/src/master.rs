@@ -13,7 +13,7 @@ use crate::extrapolation::Extrapolation;
 use crate::network::{Initial, Network, Schedule, Structure, initial, probe_feed_through};
 use crate::observer::{Flow, Observer, StartView, StepReport};
 use crate::statistics::Statistics;
-use crate::subsystem::{Setup, Span};
+use crate::subsystem::{Inputs, Setup, Span};
 use crate::view::StepView;
 use crate::watch::BondWatch;
 use double_step::Doubling;
@@ -263,11 +263,12 @@ impl Master {
             member.simulator.enter(&Setup { start, stop }).map_err(|error| fail(s, error))?;
         }
         let (rules, lenient) = (self.settings.initial, self.settings.allow_nonfinite);
-        let u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
+        let mut u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
         self.look_at_structure(&u);
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.start().map_err(|error| fail(s, error))?;
         }
+        self.transfer(&mut u, at_start)?;
         self.begin(start);
         self.read_probes(at_start)?;
         Ok(observer.started(&StartView {
@@ -276,6 +277,24 @@ impl Master {
             outputs: &self.exchange.y_prev,
             probes: &self.probes,
         }))
+    }
+
+    /// Outputs once more after initialization, along the feed-through order: leaving it may have changed them.
+    fn transfer(&mut self, u: &mut [f64], at_start: Span) -> Result<(), RunError> {
+        let network = &mut self.network;
+        let y = &mut self.exchange.y_prev;
+        for k in 0..network.evaluation_order.len() {
+            let s = network.evaluation_order[k];
+            let member = &mut network.members[s];
+            for i in member.inputs.clone().filter(|&i| network.wiring.is_coupled(i)) {
+                u[i] = network.wiring.row(i, y);
+            }
+            let inputs = Inputs::constant(&u[member.inputs.clone()]);
+            member.simulator.evaluate(inputs, &mut y[member.outputs.clone()]).map_err(|error| {
+                RunError::Subsystem { member: s, phase: "initialization", span: at_start, error }
+            })?;
+        }
+        Ok(())
     }
 
     /// A member that cannot go back although the estimators need big steps.

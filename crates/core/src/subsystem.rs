@@ -71,6 +71,37 @@ pub enum Causality {
     Local,
 }
 
+/// What kind of value a variable has. All travel as numbers; only reals are extrapolated and corrected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ValueKind {
+    /// A real number.
+    #[default]
+    Real,
+    /// A whole number.
+    Integer,
+    /// 0 or 1.
+    Boolean,
+    /// The number of an item.
+    Enumeration,
+}
+
+impl ValueKind {
+    /// Whether a value of this kind may feed an input of kind `to`: the same kind, or a whole number a real.
+    pub fn may_feed(self, to: ValueKind) -> bool {
+        self == to || (self == ValueKind::Integer && to == ValueKind::Real)
+    }
+
+    /// Its name in messages.
+    pub fn noun(self) -> &'static str {
+        match self {
+            ValueKind::Real => "a real number",
+            ValueKind::Integer => "a whole number",
+            ValueKind::Boolean => "a boolean",
+            ValueKind::Enumeration => "an enumeration",
+        }
+    }
+}
+
 /// A variable of a subsystem.
 #[derive(Clone, Debug)]
 pub struct Variable {
@@ -78,6 +109,8 @@ pub struct Variable {
     pub name: String,
     /// Input, output or local.
     pub causality: Causality,
+    /// What kind of value it has.
+    pub kind: ValueKind,
     /// Its unit, where known.
     pub unit: Option<Unit>,
     /// The value of an input that nothing feeds.

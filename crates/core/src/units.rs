@@ -94,6 +94,22 @@ pub struct Unit {
     pub si: Option<Si>,
 }
 
+/// From one unit to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Conversion {
+    /// `gain · value + offset`.
+    Linear {
+        /// Multiplies.
+        gain: f64,
+        /// Is added.
+        offset: f64,
+    },
+    /// The dimensions differ.
+    Impossible,
+    /// The meaning of a unit is not known.
+    Unknown,
+}
+
 /// The meaning of a unit in SI.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Si {
@@ -117,14 +133,13 @@ impl Unit {
         Some((0..7).all(|i| a.dimensions[i] + b.dimensions[i] == W[i]) && a.offset == 0.0 && b.offset == 0.0)
     }
 
-    /// `(gain, offset)` with `value in other = gain · value in self + offset`; `Err` if the dimensions differ,
-    /// `Ok(None)` where a unit is unknown.
-    pub fn conversion_to(&self, other: &Unit) -> Result<Option<(f64, f64)>, ()> {
-        let (Some(a), Some(b)) = (self.si, other.si) else { return Ok(None) };
+    /// How a value in this unit becomes one in `other`.
+    pub fn conversion_to(&self, other: &Unit) -> Conversion {
+        let (Some(a), Some(b)) = (self.si, other.si) else { return Conversion::Unknown };
         if a.dimensions[..7] != b.dimensions[..7] {
-            return Err(());
+            return Conversion::Impossible;
         }
-        Ok(Some((a.factor / b.factor, (a.offset - b.offset) / b.factor)))
+        Conversion::Linear { gain: a.factor / b.factor, offset: (a.offset - b.offset) / b.factor }
     }
 }
 
@@ -215,7 +230,10 @@ mod tests {
     #[test]
     fn conversions_follow_the_definitions() {
         let check = |from: &str, to: &str, x: f64, y: f64| {
-            let (gain, offset) = Unit::parse(from).conversion_to(&Unit::parse(to)).unwrap().unwrap();
+            let Conversion::Linear { gain, offset } = Unit::parse(from).conversion_to(&Unit::parse(to))
+            else {
+                panic!("{from} to {to}");
+            };
             assert!(
                 (gain * x + offset - y).abs() <= 1e-12 * y.abs(),
                 "{x} {from} = {} {to}",
@@ -228,6 +246,6 @@ mod tests {
         check("bar", "Pa", 1.0, 1e5);
         check("l/min", "m3/s", 60.0, 1e-3);
         check("rpm", "rad/s", 60.0, 2.0 * std::f64::consts::PI);
-        assert!(Unit::parse("m").conversion_to(&Unit::parse("s")).is_err());
+        assert_eq!(Unit::parse("m").conversion_to(&Unit::parse("s")), Conversion::Impossible);
     }
 }

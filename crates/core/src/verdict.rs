@@ -77,6 +77,8 @@ pub struct Circumstances {
     pub refresh: Vec<usize>,
     /// For every input the one that carries the same quantity the other way between the same two subsystems.
     pub twins: Vec<Option<usize>>,
+    /// Inputs that are whole numbers or truth values: their jumps are what they are for.
+    pub discrete: Vec<bool>,
     /// Start of the run, in s.
     pub start: f64,
     /// Planned end of the run, in s.
@@ -115,7 +117,7 @@ const PARTS: usize = 16;
 /// Running numbers of one input.
 #[derive(Clone, Debug, Default)]
 struct Input {
-    /// Fed by outputs; external signals are known and not judged.
+    /// Fed by outputs; external signals are known, discrete ones jump by nature: neither is judged.
     watched: bool,
     order: u8,
     /// Its subsystem feeds it through, or may do so, with a gain that nobody knows.
@@ -230,7 +232,7 @@ impl Verdict {
         let refreshed = |s: usize| run.refresh.contains(&s);
         let mut inputs: Vec<Input> = (0..n)
             .map(|i| Input {
-                watched: network.wiring.is_coupled(i) && !external[i],
+                watched: network.wiring.is_coupled(i) && !external[i] && !run.discrete[i],
                 order: run.holds[i],
                 twin: run.twins[i],
                 min: f64::INFINITY,

@@ -103,8 +103,10 @@ impl State {
             }
             return;
         }
-        let level = if self.time > 0.0 { (self.square / self.time).sqrt() } else { 0.0 };
-        if self.steps >= SETTLED && power > SPIKE * level && level > 0.0 {
+        // power > SPIKE · level without a root and a division in every step.
+        let above = power * power * self.time > SPIKE * SPIKE * self.square;
+        if above && self.square > 0.0 && self.steps >= SETTLED {
+            let level = (self.square / self.time).sqrt();
             self.calm = 0;
             self.current =
                 Some(Spike { start: span.start, end: span.end, peak: power, peak_time: span.end, level });

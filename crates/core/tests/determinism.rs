@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ABLE, Element, Method, bond, master};
+use common::{ABLE, Correction, Element, Method, bond, master};
 use powerbond_core::models::Built;
 use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, ScheduleKind, Seen, VariableName};
 use powerbond_core::observer::Nobody;
@@ -49,7 +49,7 @@ fn listing_order_changes_no_bit() {
                 schedule: schedule.clone(),
                 rates,
                 hold: 1,
-                nepce: Some(0.4),
+                correction: Correction::Nepce(0.4),
                 estimator: "predictor",
                 controller: "ecco",
                 ..Method::default()

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Method, master, quarter_car, ring};
+use common::{Correction, Method, master, quarter_car, ring};
+use powerbond_core::correction::Form;
 use powerbond_core::network::{Network, ScheduleKind, Seen};
 use powerbond_core::observer::Nobody;
 use powerbond_core::verdict::{Circumstances, Verdict};
@@ -46,7 +47,13 @@ fn no_policy_allocates_while_stepping() {
     let mut combinations = 0;
     for schedule in &schedules {
         for hold in 0..3 {
-            for (nepce, model_feed_through) in [(None, false), (Some(0.5), false), (Some(0.5), true)] {
+            for correction in [
+                Correction::None,
+                Correction::Nepce(0.5),
+                Correction::NepceModel(0.5),
+                Correction::Energy(Form::Power),
+                Correction::Energy(Form::Difference),
+            ] {
                 for (estimator, controller) in [
                     ("none", "fixed"),
                     ("energy", "ecco"),
@@ -64,8 +71,7 @@ fn no_policy_allocates_while_stepping() {
                                 schedule: schedule.clone(),
                                 rates: None,
                                 hold,
-                                nepce,
-                                model_feed_through,
+                                correction,
                                 estimator,
                                 controller,
                                 refresh,
@@ -79,7 +85,7 @@ fn no_policy_allocates_while_stepping() {
             }
         }
     }
-    assert_eq!(combinations, 1296);
+    assert_eq!(combinations, 2160);
 }
 
 fn check(method: &Method, fast: bool) {
@@ -106,9 +112,10 @@ fn check(method: &Method, fast: bool) {
 fn circumstances(network: &Network, method: &Method) -> Circumstances {
     Circumstances {
         holds: vec![method.hold; network.n_inputs],
-        corrects: method.nepce.is_some(),
+        corrects: !matches!(method.correction, Correction::None),
         refresh: if method.refresh { (0..network.members.len()).collect() } else { Vec::new() },
         twins: vec![None; network.n_inputs],
+        discrete: vec![false; network.n_inputs],
         start: 0.0,
         stop: 1e3,
     }

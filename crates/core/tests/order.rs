@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ABLE, Method, bond, master};
+use common::{ABLE, Correction, Method, bond, master};
 use powerbond_core::models::{Built, Equations, Held, variable};
 use powerbond_core::network::{Network, NetworkBuilder, ScheduleKind, Seen};
 use powerbond_core::observer::{Flow, Observer, StepReport};
@@ -161,11 +161,11 @@ fn residual_energy_of_a_step_has_order_hold_plus_two() {
     }
 }
 
-/// NEPCE with α = 1/(m+1) gives back the mean defect of the last step: one order more than the hold alone.
+/// NEPCE with α = 1/(m+1) gives back the mean defect of the last step.
 #[test]
-fn nepce_gains_an_order() {
-    let method = Method { nepce: Some(0.5), hold: 1, refresh: true, ..Method::default() };
+fn nepce_more_than_halves_the_error_of_a_line() {
+    let method = Method { correction: Correction::Nepce(0.5), hold: 1, refresh: true, ..Method::default() };
     let (with, _) = errors(&method, 1.0 / 400.0);
-    let (without, _) = errors(&Method { nepce: None, ..method }, 1.0 / 400.0);
+    let (without, _) = errors(&Method { correction: Correction::None, ..method }, 1.0 / 400.0);
     assert!(with < 0.5 * without, "NEPCE {with:e}, alone {without:e}");
 }

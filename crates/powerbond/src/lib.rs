@@ -20,13 +20,21 @@ pub mod number;
 mod prepare;
 pub mod results;
 mod run;
+mod simulators;
 pub mod source;
 pub mod system;
 mod timing;
 
+/// The README's code compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 pub use error::Error;
 pub use powerbond_core as core;
+pub use powerbond_fmi as fmi;
 pub use prepare::{Column, Prepared};
 pub use run::{Run, RunOptions, run, run_prepared};
+pub use simulators::SharedLog;
 pub use system::System;
 pub use timing::Timing;

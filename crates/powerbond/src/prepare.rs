@@ -4,19 +4,19 @@ use crate::Error;
 use crate::catalogue::{self, Context};
 use crate::glob;
 use crate::number::short;
+use crate::simulators::{self, SharedLog};
 use crate::source::{At, Place};
 use crate::system::{MAX_RATE, Refresh, System};
 use crate::timing::{Timed, Timing};
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
-use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::network::{
     BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Subject,
     VariableName,
 };
 use powerbond_core::observer::{Both, Observer};
-use powerbond_core::subsystem::Span;
+use powerbond_core::subsystem::{Span, ValueKind};
 use powerbond_core::suggest::closest;
 use powerbond_core::verdict::{Circumstances, Verdict};
 use std::cell::Cell;
@@ -61,6 +61,8 @@ pub struct Prepared {
     pub warnings: Vec<String>,
     /// Watches the run and judges it.
     pub verdict: Verdict,
+    /// What FMUs said.
+    pub log: SharedLog,
 }
 
 impl Prepared {
@@ -154,25 +156,11 @@ impl System {
         let mut warnings = Vec::new();
         let mut builder = NetworkBuilder::new();
         let mut timings = Vec::new();
+        let log = SharedLog::default();
         let mut ordered: Vec<_> = self.subsystems.iter().collect();
         ordered.sort_by(|a, b| a.name.value.cmp(&b.name.value));
         for spec in ordered {
-            let Some(model) = models::find(&spec.model.value) else {
-                let names: Vec<&str> = models::ALL.iter().map(|m| m.name).collect();
-                let hint = match closest(&spec.model.value, names.iter().copied()) {
-                    Some(near) => format!(" Did you mean `{near}`?"),
-                    None => format!(" There are: {}.", names.join(", ")),
-                };
-                let message = format!("there is no model `{}`.{hint}", spec.model.value);
-                return Err(Error::input(spec.model.place(), message));
-            };
-            let mut parameters: Vec<(String, ParameterValue)> = Vec::new();
-            for (name, value) in &spec.parameters {
-                model.check(&name.value, value).map_err(|e| Error::input(name.place(), e.to_string()))?;
-                parameters.push((name.value.clone(), value.clone()));
-            }
-            let simulator =
-                model.build(&parameters).map_err(|e| Error::input(spec.name.place(), e.to_string()))?;
+            let simulator = simulators::make(self, spec, &log, &mut warnings)?;
             let (timed, timing) = Timed::new(simulator);
             timings.push(timing);
             builder = builder.subsystem(&spec.name.value, Box::new(timed));
@@ -206,7 +194,12 @@ impl System {
         }
         let (network, names) = builder.build().map_err(|e| Error::input(self.place_of(&e), e.to_string()))?;
 
-        let holds = self.hold_orders(&names)?;
+        let mut holds = self.hold_orders(&names)?;
+        for (i, hold) in holds.iter_mut().enumerate() {
+            if is_discrete(&network, &names, i) {
+                *hold = 0;
+            }
+        }
         let rates = self.rates(&names, step)?;
         for (i, &order) in holds.iter().enumerate() {
             let owner = network.owner_of_input[i];
@@ -228,6 +221,7 @@ impl System {
                 short(limit)
             ));
         }
+        self.check_own_steps(&network, &names, &rates, step)?;
         let context = Context {
             network: &network,
             names: &names,
@@ -275,6 +269,7 @@ impl System {
                 corrects: policies.correction.is_some(),
                 refresh: refresh.clone(),
                 twins: twins(&network, &names),
+                discrete: (0..holds.len()).map(|i| is_discrete(&network, &names, i)).collect(),
                 start,
                 stop,
             },
@@ -310,6 +305,7 @@ impl System {
             step,
             warnings,
             verdict,
+            log,
         })
     }
 
@@ -478,6 +474,35 @@ impl System {
         Ok(rates)
     }
 
+    /// Subsystems that step in multiples of their own step need a macro step that fits.
+    fn check_own_steps(
+        &self,
+        network: &Network,
+        names: &Names,
+        rates: &[u32],
+        step: f64,
+    ) -> Result<(), Error> {
+        for (s, member) in network.members.iter().enumerate() {
+            let Some(own) = member.capabilities.fixed_step else { continue };
+            let ratio = step / f64::from(rates[s]) / own;
+            let fits = self.method.controller.name() == "fixed"
+                && ratio.round() >= 1.0
+                && (ratio / ratio.round() - 1.0).abs() < 1e-6;
+            if !fits {
+                let place = self.simulation.step.as_ref().and_then(At::place);
+                let below = own * f64::from(rates[s]) * ratio.floor().max(1.0);
+                return Err(Error::input(
+                    place,
+                    format!(
+                        "`{}` steps in multiples of {own} s only: use a constant step of, for example, {below} s",
+                        names.subsystems[s]
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Members that re-read feed-through outputs, in feed-through order.
     fn refreshed(&self, network: &Network, names: &Names) -> Result<Vec<usize>, Error> {
         let has_feed_through = |s: usize| {
@@ -577,6 +602,12 @@ fn twins(network: &Network, names: &Names) -> Vec<Option<usize>> {
         end.as_ref().and_then(|(from, to, unit)| backward.get(&(*to, *from, unit.as_str())).copied())
     };
     ends.iter().map(twin).collect()
+}
+
+/// Whether an input is a whole number, a boolean or an enumeration: such inputs are held, never extrapolated.
+pub(crate) fn is_discrete(network: &Network, names: &Names, input: usize) -> bool {
+    let info = network.members[network.owner_of_input[input]].simulator.info();
+    info.find(&names.inputs[input].variable).is_some_and(|v| info.variables[v].kind != ValueKind::Real)
 }
 
 fn column(names: &Names, name: &VariableName) -> Option<Column> {

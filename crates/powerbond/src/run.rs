@@ -27,6 +27,8 @@ pub struct RunOptions {
     pub output_dir: Option<PathBuf>,
     /// `subsystem.parameter=value`.
     pub set: Vec<String>,
+    /// A CSV file whose columns feed inputs.
+    pub input: Option<PathBuf>,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
     /// Write the jumps of inputs, too.
@@ -43,6 +45,9 @@ impl RunOptions {
         let mut system = system.clone();
         for assignment in &self.set {
             system.set(assignment)?;
+        }
+        if let Some(file) = &self.input {
+            system.feed_from(file)?;
         }
         let given = |value: f64, option: &str| At::option(value, format!("{option} {value}"));
         if let Some(t) = self.begin_time {
@@ -76,6 +81,9 @@ impl RunOptions {
         self.output_dir.clone().unwrap_or_else(|| Path::new("results").join(slug(&system.name)))
     }
 }
+
+/// The file of what FMUs said, if they said anything.
+const LOG: &str = "log.txt";
 
 /// A name that is safe as a folder.
 fn slug(name: &str) -> String {
@@ -132,6 +140,11 @@ pub fn run_prepared(
         summary
             .warnings
             .push(format!("{}: ending the simulation failed: {error}", prepared.names.subsystems[member]));
+    }
+    let said = prepared.log.text();
+    if !said.is_empty() {
+        let path = folder.join(LOG);
+        std::fs::write(&path, said).map_err(|e| Error::output(&path, &e))?;
     }
     write_summary(folder, &summary)?;
     Ok(Run { summary, error: outcome.err() })

@@ -199,6 +199,22 @@ fn numbers_out_of_bounds_are_refused() {
 }
 
 #[test]
+fn the_energy_correction_is_checked() {
+    let check = |knob: &str, says: &[&str]| {
+        refuses("[method]", &format!("[method]\ncorrection = {{ kind = \"energy\", {knob} }}"), says);
+    };
+    check("mu = 3", &["`mu` is 3", "between 0 and 1", "beyond_limits"]);
+    check("mu = nan", &["`mu` is nan", "finite"]);
+    check("nu = -1", &["`nu` is -1", "between 0 and 1"]);
+    check("cap = -1", &["`cap` is -1", "0 or more"]);
+    check("absolute_cap = -1", &["`absolute_cap` is -1", "from 0"]);
+    check("form = \"dif\"", &["\"power\", \"difference\""]);
+    check("bonds = [\"suspensoin\"]", &["no bond `suspensoin`", "Did you mean `suspension`?"]);
+    check("takes_force = [\"chasis\"]", &["no subsystem `chasis`", "Did you mean `chassis`?"]);
+    check("takes_force = [\"chassis\", \"wheel\"]", &["exactly one must"]);
+}
+
+#[test]
 fn the_run_must_end_after_it_starts() {
     refuses("stop = 4.0", "stop = -1.0", &["start at 0 s and stop at -1 s"]);
     refuses("stop = 4.0", "stop = 0.0", &["must come after the start"]);

@@ -120,7 +120,7 @@ pub struct Csv {
 impl Csv {
     pub fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap();
-        let mut lines = text.split_terminator("\r\n").map(|line| line.split(','));
+        let mut lines = text.lines().map(|line| line.split(','));
         let header: Vec<String> = lines.next().expect("a header").map(str::to_owned).collect();
         let row =
             |fields: std::str::Split<'_, char>| -> Vec<f64> { fields.map(|f| f.parse().unwrap()).collect() };

@@ -142,7 +142,10 @@ fn methods_lists_the_catalogue_and_the_models() {
         }
     }
     for model in models {
-        assert_eq!(keys(model), ["about", "name", "parameters"]);
+        assert_eq!(keys(model), ["about", "name", "parameters", "variables"]);
+        for variable in model["variables"].as_array().unwrap() {
+            assert_eq!(keys(variable), ["about", "causality", "name", "unit"]);
+        }
     }
     let has = |list: &[Value], name: &str| list.iter().any(|e| e["name"] == name);
     for name in

@@ -2,6 +2,8 @@
 
 mod bad_options;
 mod bad_systems;
+mod docs;
+mod example;
 mod failing_runs;
 mod lab;
 mod listings;

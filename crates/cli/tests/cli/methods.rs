@@ -40,6 +40,7 @@ fn what_was_asked_for_is_what_ran() {
         "correction/feed_through",
         json!({ "wheel.suspension_force/wheel.chassis_velocity": 1000.0 }),
     );
+    check("correction = \"energy\"", "correction/kind", json!("energy"));
     check("refresh = true", "refresh", json!(true));
     check("refresh = [\"wheel\"]", "refresh", json!(["wheel"]));
     check(

@@ -81,6 +81,32 @@ fn a_junction_balances_its_ports() {
     assert!((ratio - 2.0).abs() < 0.2, "first order with a zero-order hold: {ratio}");
 }
 
+/// Two pendula: force and velocity in a plane, one port each.
+#[test]
+fn a_vector_bond_sums_its_components() {
+    let page = include_str!("../../../../docs/system-file.md");
+    let pendula = page.split("```toml\n").find(|block| block.contains("pendula/pendulum\"")).unwrap();
+    let lab = Lab::with(pendula.split("```").next().unwrap());
+    let (results, energy) = {
+        let lab = lab.runs(&[]);
+        (lab.results(), lab.energy())
+    };
+    assert_eq!(
+        energy.header.join(" "),
+        "time step_size spring.P.left spring.P.right spring.dP spring.dE spring.dE_sum spring.E left.E_net right.E_net \
+         system.dE_sum"
+    );
+    let [vx, vy, fx, fy] =
+        ["right.velocity_x", "right.velocity_y", "left.force_x", "left.force_y"].map(|n| results.column(n));
+    let [left, right] = ["spring.P.left", "spring.P.right"].map(|n| energy.column(n));
+    // Each side holds what the other returned one step before.
+    for i in 0..left.len() {
+        close(left[i], vx[i] * fx[i + 1] + vy[i] * fy[i + 1], 1e-9);
+        close(right[i], -(fx[i] * vx[i + 1] + fy[i] * vy[i + 1]), 1e-9);
+    }
+    assert!(left.iter().any(|&p| p.abs() > 1.0));
+}
+
 /// A lever of 2: twice the velocity, half the force arm; power is the same on both sides.
 #[test]
 fn a_gear_is_a_pair_of_gains() {

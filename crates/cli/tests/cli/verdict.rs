@@ -90,7 +90,7 @@ fn limits_can_stand_in_the_file() {
     bad("trustworty = 0.1", "Did you mean `trustworthy`?");
     bad("max_error = \"much\"", "\"0.5%\"");
     bad("max_error = -1", "0 or more");
-    bad("trustworthy = 0.4", "must not be larger");
+    bad("trustworthy = 0.6", "must not be larger");
 }
 
 #[test]

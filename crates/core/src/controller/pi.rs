@@ -21,10 +21,9 @@ pub struct Pi {
     pub limits: Limits,
     /// 0: the newest error decides; 1: the one before it (the literal index of sadjina2020 eq. 13).
     pub age: u8,
-    /// The last error counts as at least this. 0 as in the papers: an error of exactly 0 is then followed by the
-    /// smallest step if kP > 0.
-    pub error_floor: f64,
-    /// The two last errors, newest first.
+    /// Logarithm of what the last error counts as at least; see [`Pi::set_error_floor`].
+    ln_error_floor: f64,
+    /// Logarithms of the two last errors, newest first.
     past: [f64; 2],
 }
 
@@ -38,8 +37,8 @@ impl Pi {
             proportional_gain: None,
             limits,
             age: 0,
-            error_floor: 1e-3,
-            past: [1.0; 2],
+            ln_error_floor: 1e-3f64.ln(),
+            past: [0.0; 2],
         }
     }
 
@@ -48,15 +47,22 @@ impl Pi {
         Pi { proportional_gain: Some(0.0), ..Pi::ecco(first_step, limits) }
     }
 
-    /// The wanted factor for errors `e` (newest) and `before`.
+    /// The last error counts as at least `floor`, 1e-3 unless set. 0 is the papers' rule: an error of exactly 0 is then
+    /// followed by the smallest step if kP > 0.
+    pub fn set_error_floor(&mut self, floor: f64) {
+        self.ln_error_floor = floor.ln();
+    }
+
+    /// The wanted factor for the logarithms of the errors `e` (newest) and `before`.
     fn factor(&self, e: f64, before: f64, order: f64) -> f64 {
         let ki = self.integral_gain.unwrap_or(0.3 / order);
         let kp = self.proportional_gain.unwrap_or(0.4 / order);
-        if e == 0.0 {
+        if e == f64::NEG_INFINITY {
             return f64::INFINITY;
         }
-        let proportional = if kp == 0.0 { 1.0 } else { before.max(self.error_floor).powf(kp) };
-        self.safety * e.powf(-ki - kp) * proportional
+        // One logarithm per step is enough: powers of both errors in one exponential.
+        let proportional = if kp == 0.0 { 0.0 } else { kp * before.max(self.ln_error_floor) };
+        self.safety * (proportional - (ki + kp) * e).exp()
     }
 }
 
@@ -77,7 +83,7 @@ impl StepController for Pi {
 
     fn decide(&mut self, estimate: Estimate, h: f64, _can_retry: bool) -> Decision {
         let [last, before_last] = self.past;
-        let e = if estimate.norm.is_nan() { f64::INFINITY } else { estimate.norm };
+        let e = if estimate.norm.is_nan() { f64::INFINITY } else { estimate.norm.ln() };
         let factor = match self.age {
             0 => self.factor(e, last, estimate.order),
             _ => self.factor(last, before_last, estimate.order),
@@ -90,9 +96,10 @@ impl StepController for Pi {
         self.limits.min_step
     }
 
+    /// What comes after a discontinuity is new: a tenth of the step before, and no past.
     fn restart(&mut self, h: f64) -> f64 {
-        self.past = [1.0; 2];
-        h
+        self.past = [0.0; 2];
+        (0.1 * h).max(self.limits.min_step)
     }
 }
 
@@ -123,7 +130,8 @@ mod tests {
         let mut c = Pi::ecco(1e-3, LIMITS);
         assert_eq!(next(&mut c, 0.0), 1.5e-3);
         assert_eq!(next(&mut c, f64::NAN), 0.2e-3);
-        let mut literal = Pi { error_floor: 0.0, ..Pi::ecco(1e-3, LIMITS) };
+        let mut literal = Pi::ecco(1e-3, LIMITS);
+        literal.set_error_floor(0.0);
         assert_eq!(next(&mut literal, 0.0), 1.5e-3);
         assert_eq!(next(&mut literal, 1.0), 0.2e-3, "the papers' rule after an error of exactly 0");
     }

@@ -21,12 +21,14 @@ pub enum Residual {
 pub struct Energy {
     /// r of each bond.
     pub tolerance: Vec<f64>,
-    /// E0 of each bond in J; `None`: the energy that the bond has exchanged since the start.
+    /// E0 of each bond in J; `None`: what the bond would exchange in the whole run if it went on as so far.
     pub energy_scale: Vec<Option<f64>>,
     /// Which residual counts.
     pub residual: Residual,
     /// m + 2 with m the hold order.
     pub order: f64,
+    /// Start and length of the run, in s.
+    run: (f64, f64),
     exchanged: Vec<f64>,
 }
 
@@ -39,7 +41,20 @@ impl Energy {
         hold_order: u8,
     ) -> Self {
         let exchanged = vec![0.0; tolerance.len()];
-        Energy { tolerance, energy_scale, residual, order: f64::from(hold_order) + 2.0, exchanged }
+        Energy {
+            tolerance,
+            energy_scale,
+            residual,
+            order: f64::from(hold_order) + 2.0,
+            run: (0.0, f64::NAN),
+            exchanged,
+        }
+    }
+
+    /// Tells the start and the end of the run, for bonds without a scale of their own.
+    pub fn over(mut self, start: f64, stop: f64) -> Self {
+        self.run = (start, stop - start);
+        self
     }
 }
 
@@ -64,8 +79,13 @@ impl ErrorEstimator for Energy {
                 Residual::Metered => flow.residual_energy,
             };
             if residual != 0.0 {
+                let projected = || {
+                    let (start, length) = self.run;
+                    let share = ((step.span.end - start) / length).min(1.0);
+                    (self.exchanged[k] + flow.exchanged_power * h) / if share > 0.0 { share } else { 1.0 }
+                };
                 let scale =
-                    self.energy_scale[k].unwrap_or(self.exchanged[k]) + (flow.transmitted_power * h).abs();
+                    self.energy_scale[k].unwrap_or_else(projected) + (flow.transmitted_power * h).abs();
                 let e = residual / (self.tolerance[k] * scale);
                 sum += e * e;
             }

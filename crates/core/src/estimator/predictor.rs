@@ -70,9 +70,9 @@ impl ErrorEstimator for Predictor {
         }
         let t = step.span.end;
         let mut weights = [0.0; MAX_NODES];
-        for k in 0..nodes {
+        for (k, weight) in weights[..nodes].iter_mut().enumerate() {
             let others = (0..nodes).filter(|&j| j != k);
-            weights[k] = others.map(|j| (t - self.times[j]) / (self.times[k] - self.times[j])).product();
+            *weight = others.map(|j| (t - self.times[j]) / (self.times[k] - self.times[j])).product();
         }
         let mut norm = 0.0f64;
         for (i, (tol, &y)) in self.tolerance.iter().zip(step.y_step).enumerate() {

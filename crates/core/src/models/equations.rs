@@ -3,7 +3,7 @@
 use super::parameters::{Domain, ParameterSpec, Parameters};
 use crate::subsystem::{
     Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
-    SubsystemError, Variable,
+    SubsystemError, ValueKind, Variable,
 };
 use crate::units::Unit;
 
@@ -64,6 +64,7 @@ pub fn variable(name: &str, causality: Causality, unit: &str, description: &str)
     Variable {
         name: name.to_owned(),
         causality,
+        kind: ValueKind::Real,
         unit: Some(Unit::parse(unit)),
         start: 0.0,
         nominal: 1.0,

@@ -4,9 +4,9 @@ use super::wiring::{Row, Wiring};
 use super::{External, Member, Network, graph};
 use crate::bond::{Bonds, Port, Term};
 use crate::signal::Signal;
-use crate::subsystem::{Binding, Causality, FeedThrough, Subsystem, SubsystemError};
+use crate::subsystem::{Binding, Causality, FeedThrough, Subsystem, SubsystemError, Variable};
 use crate::suggest::closest;
-use crate::units::Unit;
+use crate::units::{Conversion, Unit};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -96,6 +96,7 @@ pub enum Problem {
     NoSubsystem { name: String, suggestion: Option<String> },
     NoVariable { kind: String, name: VariableName, wanted: Option<Causality>, suggestion: Option<String> },
     WrongCausality { name: VariableName, wanted: Causality, found: Causality },
+    Types { from: VariableName, from_kind: &'static str, to: VariableName, to_kind: &'static str },
     FedTwice { input: VariableName, other: &'static str },
     NotFinite { what: String, value: f64 },
     Units { from: VariableName, from_unit: String, to: VariableName, to_unit: String },
@@ -147,7 +148,11 @@ impl fmt::Display for Problem {
                 hint(f, suggestion)
             }
             Problem::WrongCausality { name, wanted, found } => {
-                write!(f, "`{name}` is an {}, an {} is needed here", noun(*found), noun(*wanted))
+                let article = if *found == Causality::Local { "a" } else { "an" };
+                write!(f, "`{name}` is {article} {}, an {} is needed here", noun(*found), noun(*wanted))
+            }
+            Problem::Types { from, from_kind, to, to_kind } => {
+                write!(f, "`{from}` is {from_kind} and `{to}` is {to_kind}: they cannot be connected")
             }
             Problem::FedTwice { input, other } => write!(
                 f,
@@ -194,7 +199,7 @@ impl fmt::Display for Problem {
             Problem::Unbalanced { bond, first, second, sum } => write!(
                 f,
                 "the powers of bond `{bond}` cannot cancel: with exact coupling `{first}` times `{second}` is left with \
-                 factor {sum}. Check the `sign` of both ports, their `ratio` and the `gain` of the connections between them"
+                 factor {sum:e}. Check the `sign` of both ports, their `ratio` and the `gain` of the connections between them"
             ),
             Problem::Refused { name, error } => write!(f, "`{name}` refused its ports: {error}"),
         }
@@ -454,8 +459,12 @@ impl NetworkBuilder {
         }
     }
 
-    fn unit(&self, (s, v): Place) -> Option<&Unit> {
-        self.subsystems[s].1.info().variables[v].unit.as_ref()
+    fn variable(&self, (s, v): Place) -> &Variable {
+        &self.subsystems[s].1.info().variables[v]
+    }
+
+    fn unit(&self, place: Place) -> Option<&Unit> {
+        self.variable(place).unit.as_ref()
     }
 
     /// What feeds each input; sums in name order.
@@ -471,15 +480,24 @@ impl NetworkBuilder {
             sorted.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
             for (name, gain) in &sorted {
                 let from = self.find(name, Some(Causality::Output), subject())?;
+                let (from_kind, to_kind) = (self.variable(from).kind, self.variable(to).kind);
+                if !from_kind.may_feed(to_kind) {
+                    return fail(Problem::Types {
+                        from: name.clone(),
+                        from_kind: from_kind.noun(),
+                        to: spec.to.clone(),
+                        to_kind: to_kind.noun(),
+                    });
+                }
                 let mut gain = *gain;
                 if let (true, Some(a), Some(b)) = (spec.convert_units, self.unit(from), self.unit(to)) {
                     match a.conversion_to(b) {
-                        Ok(Some((factor, shift))) => {
+                        Conversion::Linear { gain: factor, offset: shift } => {
                             offset += gain * shift;
                             gain *= factor;
                         }
-                        Ok(None) => {}
-                        Err(()) => {
+                        Conversion::Unknown => {}
+                        Conversion::Impossible => {
                             return fail(Problem::Units {
                                 from: name.clone(),
                                 from_unit: a.symbol.clone(),

@@ -2,7 +2,9 @@
 #![allow(dead_code)]
 
 use powerbond_core::controller::{Fixed, Limits, Pi, Rejecting, StepController};
-use powerbond_core::correction::{FeedThroughGain, InputCorrection, Nepce, StepRatio};
+use powerbond_core::correction::{
+    EffortSide, EnergyCorrection, FeedThroughGain, Form, InputCorrection, Nepce, StepRatio,
+};
 use powerbond_core::estimator::{
     BigStep, Energy, ErrorEstimator, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
 };
@@ -97,14 +99,34 @@ pub fn bond(name: &str, ports: [(&str, &str, f64); 2]) -> BondSpec {
     BondSpec { name: name.to_owned(), ports: ports.map(port).to_vec() }
 }
 
+/// How held inputs are corrected.
+#[derive(Clone, Copy, Debug)]
+pub enum Correction {
+    None,
+    /// α, feed-through ignored.
+    Nepce(f64),
+    /// α, feed-through from the models.
+    NepceModel(f64),
+    Energy(Form),
+}
+
+/// The last port of every bond takes the force, with μ = 0.5, ν = 0.25 and a cap of 100 %.
+fn effort_sides(network: &Network) -> Vec<EffortSide> {
+    let side = |(bond, ports): (usize, &std::ops::Range<usize>)| {
+        let terms = &network.bonds.terms[network.bonds.ports[ports.end - 1].terms.clone()];
+        let terms = terms.iter().map(|t| (t.u, t.y, -t.factor)).collect();
+        EffortSide { bond, terms, mu: 0.5, nu: 0.25, relative_cap: 1.0, absolute_cap: f64::INFINITY }
+    };
+    network.bonds.bonds.iter().enumerate().map(side).collect()
+}
+
 /// What a test wants of a run.
 #[derive(Clone)]
 pub struct Method {
     pub schedule: ScheduleKind,
     pub rates: Option<Vec<u32>>,
     pub hold: u8,
-    pub nepce: Option<f64>,
-    pub model_feed_through: bool,
+    pub correction: Correction,
     pub estimator: &'static str,
     pub controller: &'static str,
     pub refresh: bool,
@@ -117,8 +139,7 @@ impl Default for Method {
             schedule: ScheduleKind::Jacobi { fast: Seen::Held },
             rates: None,
             hold: 0,
-            nepce: None,
-            model_feed_through: false,
+            correction: Correction::None,
             estimator: "none",
             controller: "fixed",
             refresh: false,
@@ -132,11 +153,16 @@ pub fn master(network: Network, stop: f64, method: &Method) -> Master {
     let (n, ny, nb) = (network.n_inputs, network.n_outputs, network.bonds.bonds.len());
     let rates = method.rates.clone().unwrap_or_else(|| vec![1; network.members.len()]);
     let holds = vec![method.hold; n];
-    let correction = method.nepce.map(|alpha| -> Box<dyn InputCorrection> {
-        let gain = if method.model_feed_through { FeedThroughGain::Model } else { FeedThroughGain::Ignored };
+    let nepce = |alpha: f64, gain: FeedThroughGain| -> Option<Box<dyn InputCorrection>> {
         let gains = vec![gain; network.feed_through.len()];
-        Box::new(Nepce::new(&network, vec![alpha; n], StepRatio::Growth, gains, &holds))
-    });
+        Some(Box::new(Nepce::new(&network, vec![alpha; n], StepRatio::Growth, gains, &holds)))
+    };
+    let correction: Option<Box<dyn InputCorrection>> = match method.correction {
+        Correction::None => None,
+        Correction::Nepce(alpha) => nepce(alpha, FeedThroughGain::Ignored),
+        Correction::NepceModel(alpha) => nepce(alpha, FeedThroughGain::Model),
+        Correction::Energy(form) => Some(Box::new(EnergyCorrection::new(effort_sides(&network), form))),
+    };
     let energy = || -> Box<dyn ErrorEstimator> {
         Box::new(Energy::new(vec![1e-4; nb], vec![Some(1.0); nb], Residual::Held, method.hold))
     };

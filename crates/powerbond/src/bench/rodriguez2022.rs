@@ -322,7 +322,7 @@ fn fig24(case: &Case) -> Result<Vec<Quantity>, Error> {
     let at = |cap: &str| run(case, &correction(0.5, 0.25, cap));
     let ratios = [at("1")?.energy_ratio, at("2")?.energy_ratio, at("5")?.energy_ratio];
     let diverges = match at("\"none\"") {
-        Ok(swing) => !(swing.energy_ratio < 10.0),
+        Ok(swing) => swing.energy_ratio.is_nan() || swing.energy_ratio > 10.0,
         Err(Error::Accuracy { .. } | Error::Model { .. }) => true,
         Err(other) => return Err(other),
     };

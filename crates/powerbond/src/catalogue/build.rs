@@ -144,8 +144,14 @@ pub fn correction(
     if spec.name() == "energy" {
         return Ok(Some(Box::new(super::energy_correction::build(spec, context)?)));
     }
-    let default = |i: usize| 1.0 / (f64::from(context.holds[i]) + 1.0);
-    let alpha = context.per_variable(spec.knob("alpha"), &context.names.inputs, "input", default)?;
+    // With a zero-order hold the whole defect rings (α = 1 leaves no damping).
+    let default = |i: usize| (1.0 / (f64::from(context.holds[i]) + 1.0)).min(0.8);
+    let mut alpha = context.per_variable(spec.knob("alpha"), &context.names.inputs, "input", default)?;
+    for (i, alpha) in alpha.iter_mut().enumerate() {
+        if crate::prepare::is_discrete(context.network, context.names, i) {
+            *alpha = 0.0;
+        }
+    }
     let ratio = match spec.word("step_ratio", "growth") {
         "none" => StepRatio::None,
         "literal" => StepRatio::Literal,
@@ -221,7 +227,8 @@ pub fn estimator(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<
                 "metered" => Residual::Metered,
                 _ => Residual::Held,
             };
-            Ok(Some(Box::new(Energy::new(tolerance, scale, residual, context.hold_order()))))
+            let energy = Energy::new(tolerance, scale, residual, context.hold_order());
+            Ok(Some(Box::new(energy.over(context.start, context.start + context.duration))))
         }
         "predictor" => {
             let outputs = &context.names.outputs;
@@ -287,7 +294,9 @@ pub fn controller(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn St
     pi.safety = spec.number("safety").unwrap_or(pi.safety);
     pi.integral_gain = spec.number("integral_gain").or(pi.integral_gain);
     pi.proportional_gain = spec.number("proportional_gain").or(pi.proportional_gain);
-    pi.error_floor = spec.number("error_floor").unwrap_or(pi.error_floor);
+    if let Some(floor) = spec.number("error_floor") {
+        pi.set_error_floor(floor);
+    }
     pi.age = u8::from(spec.word("age", "newest") == "previous");
     Ok(Box::new(pi))
 }

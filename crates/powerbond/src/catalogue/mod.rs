@@ -249,7 +249,7 @@ pub const ALL: &[Entry] = &[
             Knob {
                 name: "alpha",
                 domain: Domain::NumberByName { min: 0.0, max: 1.0, open: false },
-                default: "1/(hold + 1)",
+                default: "1/(hold + 1), at most 0.8",
                 unit: "",
                 about: "share of the defect that is given back; a number, or a table by input",
             },
@@ -300,7 +300,7 @@ pub const ALL: &[Entry] = &[
                 name: "absolute_cap",
                 domain: NOT_NEGATIVE,
                 default: "none",
-                unit: "of the force",
+                unit: "the unit of the force",
                 about: "largest correction; the smaller one of both caps holds",
             },
             Knob {
@@ -351,7 +351,7 @@ pub const ALL: &[Entry] = &[
             Knob {
                 name: "energy_scale",
                 domain: NOT_NEGATIVE,
-                default: "energy exchanged so far",
+                default: "exchange so far, projected to the whole run",
                 unit: "J",
                 about: "E0; a bond may have its own",
             },

@@ -2,11 +2,13 @@
 
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
 use crate::prepare::Prepared;
-use crate::system::{Refresh, System};
+use crate::system::{Refresh, SimulatorSpec, System};
 use powerbond_core::correction::CorrectionReport;
 use powerbond_core::watch::Spike;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::io::Read;
+use std::path::Path;
 
 /// The file of the summary.
 pub const SUMMARY: &str = "summary.json";
@@ -287,7 +289,7 @@ impl Summary {
             warnings: prepared.warnings.clone(),
             config: config(system, prepared),
             versions: json!({ "powerbond": env!("CARGO_PKG_VERSION") }),
-            hashes: json!({ "system": sha256(system.source.text.as_bytes()) }),
+            hashes: hashes(system),
         }
     }
 }
@@ -296,9 +298,32 @@ fn share(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole }
 }
 
-fn sha256(bytes: &[u8]) -> String {
+/// SHA-256 of the system file and of every FMU, by subsystem; null for an FMU that can no longer be read.
+fn hashes(system: &System) -> Value {
     use sha2::{Digest, Sha256};
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    let hex = |hash: Sha256| -> String { hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect() };
+    let of_file = |path: &Path| -> std::io::Result<String> {
+        let mut hash = Sha256::new();
+        let mut file = std::fs::File::open(path)?;
+        let mut buffer = [0; 1 << 16];
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(hex(hash)),
+                n => hash.update(&buffer[..n]),
+            }
+        }
+    };
+    let mut map = serde_json::Map::new();
+    if !system.source.text.is_empty() {
+        map.insert("system".to_owned(), hex(Sha256::new_with_prefix(&system.source.text)).into());
+    }
+    for spec in &system.subsystems {
+        if let SimulatorSpec::Fmu(path, _) = &spec.simulator {
+            let hash = of_file(&system.folder().join(&path.value)).ok();
+            map.insert(format!("subsystems.{}", spec.name.value), hash.into());
+        }
+    }
+    map.into()
 }
 
 fn spike(s: Spike) -> SpikeSummary {

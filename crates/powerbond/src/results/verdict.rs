@@ -394,9 +394,14 @@ impl Judge<'_> {
         let spec = &self.system.verdict;
         for b in bonds {
             let of = |reason: Reason| Reason { bond: Some(b.name.clone()), ..reason };
-            for s in &b.spikes {
+            if let Some(s) = b.spikes.iter().max_by(|x, y| x.peak.total_cmp(&y.peak)) {
+                let others = if b.spikes.len() > 1 {
+                    format!(" ({} spikes in all)", b.spikes.len())
+                } else {
+                    String::new()
+                };
                 let text = format!(
-                    "the residual power rose to {} W between t = {} s and {} s, {:.0} times its level before",
+                    "the residual power rose to {} W between t = {} s and {} s, {:.0} times its level before{others}",
                     short4(s.peak),
                     short4(s.start),
                     short4(s.end),
@@ -454,12 +459,12 @@ impl Judge<'_> {
 
     fn jump_text(&self, f: &InputFindings) -> String {
         let share = |x: f64| percent(if f.spread > 0.0 { x / f.spread } else { f64::INFINITY });
+        let stale = if f.stale > f.defect { ", most of it by feed-through" } else { "" };
         format!(
-            "`{}` jumps by {} of its own variation (rms; {} of it is off on the mean of a step, {} by feed-through), over {:.0} swings",
+            "`{}` is held {} off its course, relative to its own variation{stale}; it jumps by {} and swings {:.0} times",
             self.name(f.input),
+            share(f.defect + f.stale),
             share(f.jump_rms),
-            share(f.defect),
-            share(f.stale),
             f.swings
         )
     }

@@ -2,6 +2,7 @@
 
 pub mod reader;
 mod signals;
+mod single;
 mod toml;
 mod verdict;
 
@@ -66,14 +67,68 @@ pub struct Simulation {
 pub struct SubsystemSpec {
     /// Its name.
     pub name: At<String>,
-    /// The built-in model.
-    pub model: At<String>,
+    /// What simulates it.
+    pub simulator: SimulatorSpec,
     /// What was set.
-    pub parameters: Vec<(At<String>, ParameterValue)>,
+    pub parameters: Vec<(At<String>, Given)>,
+    /// Start values of other variables, for FMUs.
+    pub start: Vec<(At<String>, Given)>,
     /// Sub-steps per macro step.
     pub rate: Option<At<u32>>,
     /// Its own step in s, an integer fraction of the macro step.
     pub step: Option<At<f64>>,
+}
+
+/// What simulates a subsystem.
+#[derive(Clone, Debug)]
+pub enum SimulatorSpec {
+    /// A built-in model.
+    Model(At<String>),
+    /// An FMU, relative to the folder of the file.
+    Fmu(At<PathBuf>, FmuOptions),
+}
+
+/// How an FMU is used; see [`powerbond_fmi::Options`].
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct FmuOptions {
+    pub tolerance: Option<f64>,
+    pub events: bool,
+    pub input_derivatives: Option<u8>,
+    pub sub_steps: Option<u32>,
+    pub any_step_size: bool,
+    pub logging: bool,
+}
+
+/// A value of a parameter as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Given {
+    /// A number.
+    Number(f64),
+    /// A text in quotes.
+    Text(String),
+    /// True or false.
+    Flag(bool),
+    /// A list.
+    List(Vec<Given>),
+    /// Typed on the command line: what it is depends on the variable.
+    Typed(String),
+}
+
+impl Given {
+    /// For a built-in model.
+    pub fn parameter(&self) -> Option<ParameterValue> {
+        match self {
+            Given::Number(x) => Some(ParameterValue::Number(*x)),
+            Given::Text(text) => Some(ParameterValue::Text(text.clone())),
+            Given::Flag(b) => Some(ParameterValue::Text(if *b { "yes" } else { "no" }.to_owned())),
+            Given::Typed(text) => Some(match text.parse() {
+                Ok(x) => ParameterValue::Number(x),
+                Err(_) => ParameterValue::Text(text.trim_matches('"').to_owned()),
+            }),
+            Given::List(_) => None,
+        }
+    }
 }
 
 /// `[[connections]]`.
@@ -185,9 +240,12 @@ const SYSTEM_FILE: &str = "system.toml";
 const MAX_SIZE: u64 = 64_000_000;
 
 impl System {
-    /// Reads a system file, or `system.toml` in a folder.
+    /// Reads a system file, `system.toml` in a folder, or a single FMU (a `.fmu` file or its unpacked folder).
     pub fn load(path: impl AsRef<Path>) -> Result<System, Error> {
         let path = path.as_ref();
+        if single::is_fmu(path) {
+            return single::system(path);
+        }
         let file: PathBuf = if path.is_dir() { path.join(SYSTEM_FILE) } else { path.to_owned() };
         if path.is_dir() && !file.is_file() {
             return Err(Error::input(None, format!("the folder {} has no `{SYSTEM_FILE}`", path.display())));
@@ -213,10 +271,14 @@ impl System {
         let Some((name, value)) = assignment.split_once('=') else {
             return fail("write it as `subsystem.parameter=value`".to_owned());
         };
-        let Some(VariableName { subsystem, variable }) = VariableName::parse(name.trim()) else {
+        let names: Vec<String> = self.subsystems.iter().map(|s| s.name.value.clone()).collect();
+        let full =
+            VariableName::parse(name.trim()).filter(|v| names.len() != 1 || names.contains(&v.subsystem));
+        // The only subsystem of a system needs no name.
+        let alone = || (names.len() == 1).then(|| VariableName::new(&names[0], name.trim()));
+        let Some(VariableName { subsystem, variable }) = full.or_else(alone) else {
             return fail(format!("`{name}` has no subsystem; write it as `subsystem.parameter=value`"));
         };
-        let names: Vec<String> = self.subsystems.iter().map(|s| s.name.value.clone()).collect();
         let Some(spec) = self.subsystems.iter_mut().find(|s| s.name.value == subsystem) else {
             let hint = match closest(&subsystem, names.iter().map(String::as_str)) {
                 Some(near) => format!(" Did you mean `{near}`?"),
@@ -224,11 +286,7 @@ impl System {
             };
             return fail(format!("there is no subsystem `{subsystem}`.{hint}"));
         };
-        let value = value.trim();
-        let value = match value.parse() {
-            Ok(x) => ParameterValue::Number(x),
-            Err(_) => ParameterValue::Text(value.trim_matches('"').to_owned()),
-        };
+        let value = Given::Typed(value.trim().to_owned());
         spec.parameters.push((At::option(variable, typed), value));
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use super::reader::{Node, Table, top};
 use super::{
-    Bond, BondPort, Connection, Method, Record, Refresh, SignalSpec, Simulation, SubsystemSpec, System,
-    VerdictSpec,
+    Bond, BondPort, Connection, FmuOptions, Given, Method, Record, Refresh, SignalSpec, Simulation,
+    SimulatorSpec, SubsystemSpec, System, VerdictSpec,
 };
 use crate::Error;
 use crate::catalogue::{self, Kind, PolicySpec};
@@ -11,14 +11,13 @@ use crate::source::{At, Source};
 use ::toml::de::DeTable;
 use powerbond_core::bond::Quadrature;
 use powerbond_core::clock::EndRule;
-use powerbond_core::models::ParameterValue;
 use powerbond_core::network::VariableName;
 use std::sync::Arc;
 
 const TOP: &[&str] =
     &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record", "verdict"];
 const SIMULATION: &[&str] = &["start", "stop", "step", "output_interval", "output", "end"];
-const SUBSYSTEM: &[&str] = &["model", "parameters", "rate", "step"];
+const SUBSYSTEM: &[&str] = &["model", "fmu", "parameters", "start", "options", "rate", "step"];
 const METHOD: &[&str] =
     &["schedule", "hold", "holds", "correction", "estimator", "monitors", "controller", "refresh", "meter"];
 
@@ -147,14 +146,7 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
     let mut parameters = Vec::new();
     if let Some(list) = table.get("parameters") {
         for (key, value) in list.open_table()?.entries() {
-            let value = if value.is_text() {
-                ParameterValue::Text(value.text()?.value)
-            } else if value.is_flag() {
-                ParameterValue::Text(if value.flag()?.value { "yes" } else { "no" }.to_owned())
-            } else {
-                ParameterValue::Number(value.any_number()?)
-            };
-            parameters.push((key, value));
+            parameters.push((key, given(value)?));
         }
     }
     let rate = table.get("rate").map(|n| n.count(1, super::MAX_RATE)).transpose()?;
@@ -165,7 +157,77 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
             format!("{what} has both `rate` and `step`; one of them is enough"),
         ));
     }
-    Ok(SubsystemSpec { model: table.require("model", &what)?.text()?, name, parameters, rate, step })
+    let simulator = match (table.get("model"), table.get("fmu")) {
+        (Some(model), None) => SimulatorSpec::Model(model.text()?),
+        (None, Some(fmu)) => {
+            let path = fmu.text()?;
+            SimulatorSpec::Fmu(path.with(path.value.clone().into()), fmu_options(table, &what)?)
+        }
+        (Some(_), Some(fmu)) => {
+            return fmu.fail(format!("{what} has both `model` and `fmu`; one of them is enough"));
+        }
+        (None, None) => {
+            return Err(Error::input(
+                name.place(),
+                format!("{what} needs a key `model` (built in) or `fmu` (a file)"),
+            ));
+        }
+    };
+    let mut start = Vec::new();
+    if let Some(list) = table.get("start") {
+        if let SimulatorSpec::Model(_) = simulator {
+            return list.fail(format!("{what} is a built-in model, whose start values are `parameters`"));
+        }
+        for (key, value) in list.open_table()?.entries() {
+            start.push((key, given(value)?));
+        }
+    }
+    Ok(SubsystemSpec { simulator, name, parameters, start, rate, step })
+}
+
+/// A value of any type.
+fn given(node: Node<'_>) -> Result<Given, Error> {
+    Ok(if node.is_text() {
+        Given::Text(node.text()?.value)
+    } else if node.is_flag() {
+        Given::Flag(node.flag()?.value)
+    } else if node.is_list() {
+        Given::List(node.list()?.into_iter().map(given).collect::<Result<_, Error>>()?)
+    } else {
+        Given::Number(node.any_number()?)
+    })
+}
+
+/// Keys that only FMUs have.
+fn fmu_options(table: Table<'_>, what: &str) -> Result<FmuOptions, Error> {
+    let Some(node) = table.get("options") else { return Ok(FmuOptions::default()) };
+    let known = ["tolerance", "events", "input_derivatives", "sub_steps", "any_step_size", "logging"];
+    let options = node.table(&format!("`options` of {what}"), &known)?;
+    let flag = |key| options.get(key).map_or(Ok(false), |n: Node<'_>| Ok::<bool, Error>(n.flag()?.value));
+    let tolerance = match options.get("tolerance") {
+        None => None,
+        Some(n) => {
+            let x = n.number()?.value;
+            if x <= 0.0 || x >= 1.0 {
+                return n.expected("a number above 0 and below 1");
+            }
+            Some(x)
+        }
+    };
+    Ok(FmuOptions {
+        tolerance,
+        events: flag("events")?,
+        input_derivatives: options
+            .get("input_derivatives")
+            .map(|n| Ok::<u8, Error>(n.count(0, 2)?.value as u8))
+            .transpose()?,
+        sub_steps: options
+            .get("sub_steps")
+            .map(|n| Ok::<u32, Error>(n.count(1, super::MAX_RATE)?.value))
+            .transpose()?,
+        any_step_size: flag("any_step_size")?,
+        logging: flag("logging")?,
+    })
 }
 
 fn connection(node: Node<'_>) -> Result<Connection, Error> {

@@ -1,0 +1,178 @@
+//! `powerbond inspect`: what an FMU says about itself, without running it.
+
+use crate::text::{print, table};
+use powerbond::Error;
+use powerbond::fmi::Fmu;
+use powerbond::fmi::description::{Causality, ModelDescription, Variable, Version};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Options of `inspect`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// An FMU: a `.fmu` file or its unpacked folder
+    fmu: PathBuf,
+    /// Show every variable, not only inputs, outputs and parameters
+    #[arg(short, long)]
+    all: bool,
+    /// Also load the library and say what it lacks
+    #[arg(long)]
+    load: bool,
+    /// Refuse (exit 3) what the standard does not allow but we tolerate
+    #[arg(long)]
+    strict: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let fail = |e: powerbond::fmi::FmuError| Error::input(None, e.to_string());
+    let fmu = Fmu::open(&arguments.fmu).map_err(fail)?;
+    let description = fmu.description();
+    let mut findings: Vec<String> = description.findings.iter().map(ToString::to_string).collect();
+    if description.more_findings > 0 {
+        findings.push(format!("{} more findings", description.more_findings));
+    }
+    if arguments.load {
+        findings.extend(fmu.load().map_err(fail)?);
+    }
+    if arguments.json {
+        print(&format!("{:#}\n", document(description, &findings)))?;
+    } else {
+        print(&describe(description, arguments.all))?;
+        findings.iter().for_each(|f| eprintln!("finding: {f}"));
+    }
+    if arguments.strict && !findings.is_empty() {
+        let message = format!("{}: {} finding(s) with --strict", arguments.fmu.display(), findings.len());
+        return Err(Error::input(None, message));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn version(description: &ModelDescription) -> &'static str {
+    match description.version {
+        Version::Fmi1 => "1.0",
+        Version::Fmi2 => "2.0",
+        Version::Fmi3 => "3.0",
+    }
+}
+
+/// `input`, `output`, … without an article.
+fn causality(causality: Causality) -> &'static str {
+    let noun = causality.noun();
+    noun.strip_prefix("an ").or(noun.strip_prefix("a ")).unwrap_or(noun)
+}
+
+fn unit<'a>(description: &'a ModelDescription, v: &Variable) -> &'a str {
+    v.unit.map_or("", |u| description.units[u as usize].unit.symbol.as_str())
+}
+
+fn document(d: &ModelDescription, findings: &[String]) -> Value {
+    let variable = |v: &Variable| {
+        json!({
+            "name": v.name, "type": v.kind.name(), "causality": causality(v.causality), "unit": unit(d, v),
+            "start": v.start.as_ref().map(ToString::to_string), "nominal": v.nominal, "min": v.min, "max": v.max,
+            "description": v.description,
+        })
+    };
+    let co_simulation = d.co_simulation.as_ref().map(|c| {
+        json!({
+            "model_identifier": c.model_identifier, "variable_step_size": c.can_handle_variable_step_size,
+            "fixed_internal_step_size": c.fixed_internal_step_size, "input_derivatives": c.can_interpolate_inputs,
+            "state": c.can_get_and_set_state, "serialized_state": c.can_serialize_state,
+            "directional_derivatives": c.provides_directional_derivatives, "once_per_process": c.only_once_per_process,
+            "event_mode": c.has_event_mode, "early_return": c.might_return_early,
+            "intermediate_update": c.provides_intermediate_update,
+        })
+    });
+    let e = &d.default_experiment;
+    json!({
+        "fmi": version(d), "model": d.model_name, "description": d.description, "tool": d.generation_tool,
+        "version": d.model_version, "author": d.author, "license": d.license, "token": d.token,
+        "co_simulation": co_simulation, "model_exchange": d.has_model_exchange,
+        "scheduled_execution": d.has_scheduled_execution,
+        "default_experiment": { "start": e.start, "stop": e.stop, "step": e.step_size, "tolerance": e.tolerance },
+        "variables": d.variables.iter().map(variable).collect::<Vec<_>>(),
+        "terminals": d.terminals.iter().map(|t| t.name.to_string()).collect::<Vec<_>>(),
+        "findings": findings,
+    })
+}
+
+fn describe(d: &ModelDescription, all: bool) -> String {
+    let mut out = format!("{} (FMI {}", d.model_name, version(d));
+    if !d.generation_tool.is_empty() {
+        out += &format!(", made by {}", d.generation_tool);
+    }
+    out += ")\n";
+    if !d.description.is_empty() {
+        out += &format!("  {}\n", d.description);
+    }
+    let e = &d.default_experiment;
+    let mut experiment = Vec::new();
+    for (word, value) in [("start", e.start), ("stop", e.stop), ("step", e.step_size)] {
+        experiment.extend(value.map(|x| format!("{word} {x} s")));
+    }
+    experiment.extend(e.tolerance.map(|x| format!("tolerance {x}")));
+    if !experiment.is_empty() {
+        out += &format!("  experiment    {}\n", experiment.join(", "));
+    }
+    match &d.co_simulation {
+        None => out += "  no co-simulation: powerbond cannot run it (model exchange only)\n",
+        Some(c) => {
+            let mut can = vec![match (c.fixed_internal_step_size, c.can_handle_variable_step_size) {
+                (Some(step), _) => format!("steps in multiples of {step} s"),
+                (None, true) => "any step size".to_owned(),
+                (None, false) => "steps of one size".to_owned(),
+            }];
+            for (flag, word) in [
+                (c.can_interpolate_inputs, "follows input derivatives"),
+                (c.can_get_and_set_state, "can go back"),
+                (c.provides_directional_derivatives, "knows ∂y/∂u"),
+                (c.has_event_mode, "event mode"),
+                (c.might_return_early, "may return early"),
+                (c.provides_intermediate_update, "intermediate update"),
+                (c.only_once_per_process, "once per process"),
+            ] {
+                if flag {
+                    can.push(word.to_owned());
+                }
+            }
+            out += &format!("  can           {}\n", can.join(", "));
+        }
+    }
+    let counts: Vec<String> = [Causality::Input, Causality::Output, Causality::Parameter, Causality::Local]
+        .into_iter()
+        .map(|c| format!("{} {}s", d.variables.iter().filter(|v| v.causality == c).count(), causality(c)))
+        .collect();
+    out += &format!("  variables     {} ({})\n", d.variables.len(), counts.join(", "));
+    if !d.terminals.is_empty() {
+        let names: Vec<String> = d.terminals.iter().map(|t| t.name.to_string()).collect();
+        out += &format!("  terminals     {}\n", names.join(", "));
+    }
+    let shown = |v: &&Variable| {
+        all || matches!(
+            v.causality,
+            Causality::Input | Causality::Output | Causality::Parameter | Causality::StructuralParameter
+        )
+    };
+    let mut rows =
+        vec![["variable", "causality", "type", "start", "unit", "description"].map(str::to_owned).to_vec()];
+    for v in d.variables.iter().filter(shown) {
+        rows.push(vec![
+            v.name.to_string(),
+            causality(v.causality).to_owned(),
+            v.kind.name().to_owned(),
+            v.start.as_ref().map_or(String::new(), ToString::to_string),
+            unit(d, v).to_owned(),
+            v.description.to_string(),
+        ]);
+    }
+    if rows.len() > 1 {
+        out += "\n";
+        out += &table(&rows);
+    }
+    out
+}

@@ -1,0 +1,41 @@
+//! The examples against their expected results.
+
+use crate::lab::{Csv, EXAMPLE, Lab, close, root};
+use powerbond::core::models::quarter_car::{Damper, Reference};
+
+/// `expected.csv` holds the exact solution (matrix exponential, 40 digits); the README lists these differences.
+#[test]
+fn the_quarter_car_is_near_its_exact_solution() {
+    let lab = Lab::with(EXAMPLE);
+    let results = lab.runs(&["--output-interval", "0.05"]).results();
+    let expected = Csv::read(&root().join("examples/quarter-car/expected.csv"));
+    let check = |name: &str, difference: f64| {
+        let pairs = results.column(name).into_iter().zip(expected.column(name));
+        let largest = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        close(largest, difference, 0.02);
+    };
+    assert_eq!(results.rows.len(), 81);
+    check("chassis.position", 0.529e-3);
+    check("chassis.velocity", 3.29e-3);
+    check("wheel.position", 0.0848e-3);
+    check("wheel.velocity", 2.10e-3);
+    check("wheel.suspension_force", 8.12);
+}
+
+/// The monolithic reference of the benchmarks is an independent way to the same numbers.
+#[test]
+fn the_monolithic_reference_agrees_with_the_exact_solution() {
+    let expected = Csv::read(&root().join("examples/quarter-car/expected.csv"));
+    let mut reference = Reference::new(Damper::Linear(1000.0));
+    for &t in &expected.column("time") {
+        reference.advance_to(t);
+        for (name, value) in [
+            ("chassis.velocity", reference.chassis_velocity()),
+            ("wheel.velocity", reference.wheel_velocity()),
+            ("wheel.suspension_force", 1e-3 * reference.force()),
+        ] {
+            let scale = if name == "wheel.suspension_force" { 1e-3 } else { 1.0 };
+            assert!((value - scale * expected.at(t, name)).abs() < 1e-9, "{name} at {t} s: {value}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! An FMU as files: a zip file that is not trusted, or a folder that someone unpacked.
+
+use crate::error::ArchiveError;
+use crate::folder::PrivateFolder;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use zip::ZipArchive;
+
+/// How much a zip file may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Entries.
+    pub entries: usize,
+    /// Bytes of one entry, unpacked.
+    pub entry_bytes: u64,
+    /// Bytes of all entries, unpacked.
+    pub total_bytes: u64,
+    /// Folders above an entry.
+    pub depth: usize,
+    /// Unpacked over packed size of an entry larger than 16 MiB. Tables of zeros reach 1000, programs 5.
+    pub ratio: u64,
+    /// Bytes of an XML file.
+    pub xml_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            entries: 100_000,
+            entry_bytes: 4 << 30,
+            total_bytes: 8 << 30,
+            depth: 32,
+            ratio: 500,
+            xml_bytes: 512 << 20,
+        }
+    }
+}
+
+/// Entries smaller than this may have any ratio.
+const RATIO_COUNTS_FROM: u64 = 16 << 20;
+
+/// An FMU on disk. Opening it looks at all names; nothing is written before [`Archive::unpack`].
+pub struct Archive {
+    source: Source,
+    limits: Limits,
+}
+
+enum Source {
+    Zip { archive: Box<ZipArchive<BufReader<File>>>, entries: Vec<Entry> },
+    Folder(PathBuf),
+}
+
+struct Entry {
+    /// With `/` between folders, relative, checked.
+    name: String,
+    is_folder: bool,
+}
+
+/// Where the files of an FMU are while it is in use.
+#[derive(Debug)]
+pub enum Unpacked {
+    /// Removed when the last user goes.
+    Private(PrivateFolder),
+    /// The user's own; left alone.
+    Folder(PathBuf),
+}
+
+impl Unpacked {
+    /// The folder that holds `modelDescription.xml`.
+    pub fn path(&self) -> &Path {
+        match self {
+            Unpacked::Private(folder) => folder.path(),
+            Unpacked::Folder(path) => path,
+        }
+    }
+}
+
+impl Archive {
+    /// Opens a `.fmu` file or an unpacked folder and checks the names, kinds and number of its entries.
+    pub fn open(path: &Path, limits: Limits) -> Result<Self, ArchiveError> {
+        if path.is_dir() {
+            let path = path.canonicalize().map_err(ArchiveError::Open)?;
+            return Ok(Archive { source: Source::Folder(path), limits });
+        }
+        let file = File::open(path).map_err(ArchiveError::Open)?;
+        let mut archive =
+            ZipArchive::new(BufReader::new(file)).map_err(|e| ArchiveError::NotZip(e.to_string()))?;
+        if archive.len() > limits.entries {
+            return Err(ArchiveError::TooMany { count: archive.len(), limit: limits.entries });
+        }
+        let mut entries = Vec::with_capacity(archive.len());
+        let mut seen = BTreeSet::new();
+        for index in 0..archive.len() {
+            let entry = check_entry(&mut archive, index, &limits)?;
+            if !seen.insert(entry.name.clone()) && !entry.is_folder {
+                return Err(ArchiveError::Twice { entry: entry.name });
+            }
+            entries.push(entry);
+        }
+        Ok(Archive { source: Source::Zip { archive: Box::new(archive), entries }, limits })
+    }
+
+    /// The bytes of an XML file, or `None` if there is no such entry.
+    pub fn xml(&mut self, name: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let limit = self.limits.xml_bytes;
+        let too_big = || ArchiveError::TooBig { entry: name.to_owned(), limit };
+        let failed =
+            |e: std::io::Error| ArchiveError::Entry { entry: name.to_owned(), message: e.to_string() };
+        let mut bytes = Vec::new();
+        match &mut self.source {
+            Source::Folder(root) => {
+                let file = match File::open(root.join(name)) {
+                    Ok(file) => file,
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                    Err(error) => return Err(failed(error)),
+                };
+                file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+            }
+            Source::Zip { archive, entries } => {
+                let Some(index) = entries.iter().position(|e| e.name == name) else { return Ok(None) };
+                let file = archive
+                    .by_index(index)
+                    .map_err(|e| ArchiveError::Entry { entry: name.to_owned(), message: e.to_string() })?;
+                bytes.reserve(file.size().min(limit) as usize);
+                file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+            }
+        }
+        if bytes.len() as u64 > limit { Err(too_big()) } else { Ok(Some(bytes)) }
+    }
+
+    /// Writes all entries into a private folder; an unpacked folder is used where it is.
+    pub fn unpack(self) -> Result<Unpacked, ArchiveError> {
+        let limits = self.limits;
+        let (mut archive, entries) = match self.source {
+            Source::Folder(path) => return Ok(Unpacked::Folder(path)),
+            Source::Zip { archive, entries } => (archive, entries),
+        };
+        let folder = PrivateFolder::new()?;
+        let mut total = 0;
+        for (index, entry) in entries.iter().enumerate() {
+            let path = folder.path().join(&entry.name);
+            let write_error = |error| ArchiveError::Write { path: path.clone(), error };
+            if entry.is_folder {
+                fs::create_dir_all(&path).map_err(write_error)?;
+                continue;
+            }
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).map_err(write_error)?;
+            }
+            let mut out = File::create_new(&path).map_err(write_error)?;
+            copy_entry(&mut archive, index, &entry.name, &mut out, &path, &limits, &mut total)?;
+        }
+        // Both standards let an FMU without resources be given the folder's name all the same.
+        let resources = folder.path().join("resources");
+        fs::create_dir_all(&resources).map_err(|error| ArchiveError::Write { path: resources, error })?;
+        Ok(Unpacked::Private(folder))
+    }
+}
+
+fn check_entry(
+    archive: &mut ZipArchive<BufReader<File>>,
+    index: usize,
+    limits: &Limits,
+) -> Result<Entry, ArchiveError> {
+    let file = archive.by_index_raw(index).map_err(|e| ArchiveError::NotZip(e.to_string()))?;
+    let raw = String::from_utf8_lossy(file.name_raw()).into_owned();
+    // Some tools on Windows write `\` between folders.
+    let name = raw.replace('\\', "/");
+    let is_folder = name.ends_with('/');
+    let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let escapes = name.starts_with('/')
+        || parts.is_empty() && !is_folder
+        || parts.iter().any(|part| *part == ".." || part.contains([':', '\0']));
+    if escapes {
+        return Err(ArchiveError::Escapes { entry: raw });
+    }
+    let kind = file.unix_mode().map_or(0, |mode| mode & 0o170_000);
+    if file.is_symlink() || !matches!(kind, 0 | 0o040_000 | 0o100_000) {
+        return Err(ArchiveError::Special { entry: raw });
+    }
+    if parts.len() > limits.depth {
+        return Err(ArchiveError::TooDeep { entry: raw, depth: parts.len() - 1, limit: limits.depth });
+    }
+    Ok(Entry { name: parts.join("/"), is_folder })
+}
+
+/// Copies one entry and counts what really comes out of it: sizes in headers are claims.
+fn copy_entry(
+    archive: &mut ZipArchive<BufReader<File>>,
+    index: usize,
+    name: &str,
+    out: &mut File,
+    path: &Path,
+    limits: &Limits,
+    total: &mut u64,
+) -> Result<(), ArchiveError> {
+    let damaged = |message: String| ArchiveError::Entry { entry: name.to_owned(), message };
+    let mut file = archive.by_index(index).map_err(|e| damaged(e.to_string()))?;
+    let packed = file.compressed_size().max(1);
+    let mut buffer = vec![0; 1 << 16];
+    let mut bytes = 0;
+    loop {
+        let n = file.read(&mut buffer).map_err(|e| damaged(e.to_string()))?;
+        if n == 0 {
+            return Ok(());
+        }
+        bytes += n as u64;
+        *total += n as u64;
+        let entry = || name.to_owned();
+        if bytes > limits.entry_bytes {
+            return Err(ArchiveError::TooBig { entry: entry(), limit: limits.entry_bytes });
+        }
+        if *total > limits.total_bytes {
+            return Err(ArchiveError::TooBigInAll { entry: entry(), limit: limits.total_bytes });
+        }
+        if bytes > RATIO_COUNTS_FROM && bytes / packed > limits.ratio {
+            return Err(ArchiveError::Ratio { entry: entry(), bytes, limit: limits.ratio });
+        }
+        out.write_all(&buffer[..n]).map_err(|error| ArchiveError::Write { path: path.to_owned(), error })?;
+    }
+}

@@ -1,0 +1,146 @@
+//! What outputs depend on: `ModelStructure` of FMI 2 and 3, `DirectDependency` of FMI 1.
+
+use super::variables::Variables;
+use super::xml::{Notes, child, elements};
+use super::{Causality, ModelDescription, Version};
+use crate::error::{DescriptionError, DescriptionProblem};
+use powerbond_core::subsystem::FeedThrough;
+use roxmltree::Node;
+use std::collections::HashMap;
+
+/// An output and the variables that it depends on at the same instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unknown {
+    /// Index of the output.
+    pub variable: u32,
+    /// Indices of variables, inputs among them; `None` where the file does not say.
+    pub dependencies: Option<Vec<u32>>,
+}
+
+/// Reads the outputs of `ModelStructure`.
+pub fn read(
+    root: Node<'_, '_>,
+    version: Version,
+    variables: &Variables,
+    notes: &mut Notes<'_>,
+) -> Result<Vec<Unknown>, DescriptionError> {
+    let Some(structure) = child(root, "ModelStructure") else {
+        if version != Version::Fmi1 {
+            notes.note(root, || "there is no `ModelStructure`".to_owned());
+        }
+        return match version {
+            Version::Fmi1 => read_direct(root, variables, notes),
+            _ => Ok(Vec::new()),
+        };
+    };
+    if version == Version::Fmi3 {
+        let first = |v: &u32| variables.list[*v as usize].reference;
+        let by_reference: HashMap<u32, u32> =
+            variables.index_of_element.iter().map(|v| (first(v), *v)).collect();
+        let find = |node: Node<'_, '_>, reference: u64, notes: &Notes<'_>| {
+            let index = u32::try_from(reference).ok().and_then(|r| by_reference.get(&r)).copied();
+            let element = node.tag_name().name().to_owned();
+            index.ok_or_else(|| notes.error(node, DescriptionProblem::NoReference { element, reference }))
+        };
+        let outputs = elements(structure).filter(|n| n.tag_name().name() == "Output");
+        read_unknowns(outputs, "valueReference", find, notes)
+    } else {
+        let count = variables.index_of_element.len();
+        let find = |node: Node<'_, '_>, index: u64, notes: &Notes<'_>| {
+            let place = usize::try_from(index).ok().and_then(|i| i.checked_sub(1));
+            let found = place.and_then(|i| variables.index_of_element.get(i)).copied();
+            let element = node.tag_name().name().to_owned();
+            found.ok_or_else(|| notes.error(node, DescriptionProblem::Index { element, index, count }))
+        };
+        let lists = ["Outputs", "Derivatives", "InitialUnknowns"].map(|name| child(structure, name));
+        // The other lists are not used, but an index out of range shows that the file is broken.
+        for list in lists.iter().skip(1).flatten() {
+            read_unknowns(elements(*list), "index", find, notes)?;
+        }
+        read_unknowns(lists[0].into_iter().flat_map(elements), "index", find, notes)
+    }
+}
+
+fn read_unknowns<'a, 'i: 'a>(
+    nodes: impl Iterator<Item = Node<'a, 'i>>,
+    attribute: &'static str,
+    find: impl Fn(Node<'_, '_>, u64, &Notes<'_>) -> Result<u32, DescriptionError>,
+    notes: &mut Notes<'_>,
+) -> Result<Vec<Unknown>, DescriptionError> {
+    let mut unknowns = Vec::new();
+    for node in nodes {
+        let number = |text: &str| {
+            let value = || DescriptionProblem::Reference { value: text.to_owned() };
+            text.parse::<u64>().map_err(|_| notes.error(node, value()))
+        };
+        let variable = find(node, number(notes.required(node, attribute)?.trim())?, notes)?;
+        let dependencies = match node.attribute("dependencies") {
+            Some(text) => {
+                Some(text.split_whitespace().map(|item| find(node, number(item)?, notes)).collect::<Result<
+                    Vec<u32>,
+                    _,
+                >>(
+                )?)
+            }
+            None => None,
+        };
+        unknowns.push(Unknown { variable, dependencies });
+    }
+    Ok(unknowns)
+}
+
+/// FMI 1: every output lists the inputs that it depends on by name.
+fn read_direct(
+    root: Node<'_, '_>,
+    variables: &Variables,
+    notes: &mut Notes<'_>,
+) -> Result<Vec<Unknown>, DescriptionError> {
+    let names: HashMap<&str, u32> =
+        variables.list.iter().enumerate().map(|(i, v)| (&*v.name, i as u32)).collect();
+    let nodes = child(root, "ModelVariables").into_iter().flat_map(elements);
+    let mut unknowns = Vec::new();
+    for (node, &variable) in nodes.zip(&variables.index_of_element) {
+        if variables.list[variable as usize].causality != Causality::Output {
+            continue;
+        }
+        let mut dependencies = child(node, "DirectDependency").map(|_| Vec::new());
+        for name in child(node, "DirectDependency").into_iter().flat_map(elements) {
+            match name.text().and_then(|text| names.get(text.trim())) {
+                Some(&input) => dependencies.get_or_insert_default().push(input),
+                None => notes.note(name, || "a dependency on a variable that does not exist".to_owned()),
+            }
+        }
+        unknowns.push(Unknown { variable, dependencies });
+    }
+    Ok(unknowns)
+}
+
+impl ModelDescription {
+    /// Pairs `(output, input)` of variable indices with direct feed-through; unknown as soon as one output that can
+    /// be connected does not say what it depends on.
+    pub fn feed_through(&self) -> FeedThrough {
+        let connectable = |v: usize, causality| {
+            self.variables[v].causality == causality && self.variables[v].kind.is_numeric()
+        };
+        let all = || 0..self.variables.len();
+        if !all().any(|v| connectable(v, Causality::Input)) {
+            return FeedThrough::Declared(Vec::new());
+        }
+        let mut known = vec![false; self.variables.len()];
+        let mut pairs = Vec::new();
+        for unknown in &self.outputs {
+            let output = unknown.variable as usize;
+            let Some(dependencies) = &unknown.dependencies else { continue };
+            known[output] = true;
+            let inputs =
+                dependencies.iter().map(|&d| d as usize).filter(|&d| connectable(d, Causality::Input));
+            pairs.extend(inputs.map(|input| (output, input)));
+        }
+        let is_known = |v: usize| known[self.variables[v].alias_of.map_or(v, |of| of as usize)];
+        if all().filter(|&v| connectable(v, Causality::Output)).all(is_known) {
+            FeedThrough::Declared(pairs)
+        } else {
+            FeedThrough::Unknown
+        }
+    }
+}

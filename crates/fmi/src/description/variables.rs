@@ -1,0 +1,379 @@
+//! The variables, of all types and all three standards.
+
+use super::types::{TypeDefinition, Units};
+use super::xml::{Notes, elements};
+use super::{Causality, Dimension, Initial, Kind, Variability, Variable, Version};
+use crate::error::{DescriptionError, DescriptionProblem};
+use crate::value::{Value, hex};
+use roxmltree::{Attribute, Node};
+use std::collections::HashMap;
+
+/// The type that an element of this name declares.
+pub fn kind(element: &str) -> Option<Kind> {
+    Some(match element {
+        "Float64" | "Real" => Kind::Float64,
+        "Float32" => Kind::Float32,
+        "Int8" => Kind::Int8,
+        "UInt8" => Kind::UInt8,
+        "Int16" => Kind::Int16,
+        "UInt16" => Kind::UInt16,
+        "Int32" | "Integer" => Kind::Int32,
+        "UInt32" => Kind::UInt32,
+        "Int64" => Kind::Int64,
+        "UInt64" => Kind::UInt64,
+        "Boolean" => Kind::Boolean,
+        "Enumeration" => Kind::Enumeration,
+        "String" => Kind::String,
+        "Binary" => Kind::Binary,
+        "Clock" => Kind::Clock,
+        _ => return None,
+    })
+}
+
+/// What variables refer to.
+pub struct Context<'a> {
+    pub version: Version,
+    pub units: &'a mut Units,
+    pub types: &'a [TypeDefinition],
+    types_by_name: HashMap<&'a str, u32>,
+}
+
+impl<'a> Context<'a> {
+    pub fn new(version: Version, units: &'a mut Units, types: &'a [TypeDefinition]) -> Self {
+        let types_by_name = types.iter().enumerate().map(|(i, t)| (t.name.as_str(), i as u32)).collect();
+        Context { version, units, types, types_by_name }
+    }
+}
+
+/// The variables, and for every element of the list the index of its variable (FMI 2 counts elements).
+pub struct Variables {
+    pub list: Vec<Variable>,
+    pub index_of_element: Vec<u32>,
+}
+
+/// Reads `ModelVariables`.
+pub fn read(
+    parent: Node<'_, '_>,
+    context: &mut Context<'_>,
+    notes: &mut Notes<'_>,
+) -> Result<Variables, DescriptionError> {
+    let count = elements(parent).count();
+    let mut variables =
+        Variables { list: Vec::with_capacity(count), index_of_element: Vec::with_capacity(count) };
+    for node in elements(parent) {
+        let inner = match (context.version, node.tag_name().name()) {
+            (Version::Fmi3, _) => Some(node),
+            (_, "ScalarVariable") => elements(node).find(|n| kind(n.tag_name().name()).is_some()),
+            _ => None,
+        };
+        let Some((inner, kind)) = inner.and_then(|n| Some((n, kind(n.tag_name().name())?))) else {
+            if context.version != Version::Fmi3 && node.tag_name().name() == "ScalarVariable" {
+                let element = "ScalarVariable".to_owned();
+                return Err(notes.error(node, DescriptionProblem::NoAttribute { element, attribute: "type" }));
+            }
+            notes.unknown_element(node);
+            continue;
+        };
+        let index = variables.list.len() as u32;
+        variables.index_of_element.push(index);
+        let variable = read_one(node, inner, kind, context, notes)?;
+        let aliases = (context.version == Version::Fmi3).then(|| read_aliases(node, index, &variable, notes));
+        variables.list.push(variable);
+        variables.list.extend(aliases.into_iter().flatten());
+    }
+    Ok(variables)
+}
+
+fn read_one(
+    node: Node<'_, '_>,
+    inner: Node<'_, '_>,
+    kind: Kind,
+    context: &mut Context<'_>,
+    notes: &mut Notes<'_>,
+) -> Result<Variable, DescriptionError> {
+    let mut draft = Draft::default();
+    for attribute in node.attributes() {
+        draft.take(node, &attribute, kind, context, notes)?;
+    }
+    if inner != node {
+        for attribute in inner.attributes() {
+            draft.take(inner, &attribute, kind, context, notes)?;
+        }
+    }
+    let missing = |attribute| {
+        let element = node.tag_name().name().to_owned();
+        notes.error(node, DescriptionProblem::NoAttribute { element, attribute })
+    };
+    let name = draft.name.ok_or_else(|| missing("name"))?;
+    let reference = draft.reference.ok_or_else(|| missing("valueReference"))?;
+    let (causality, variability) = draft.roles(kind, node, context.version, notes);
+    let initial = draft.initial.unwrap_or(default_initial(causality, variability));
+    let (start, dimensions) = if context.version == Version::Fmi3 {
+        let dimensions = read_dimensions(inner, notes);
+        (read_start(inner, draft.start, kind, !dimensions.is_empty(), notes), dimensions)
+    } else {
+        (draft.start.and_then(|text| scalar(inner, text, kind, notes)), Box::default())
+    };
+    let declared = draft.declared_type.map(|t| &context.types[t as usize]);
+    Ok(Variable {
+        name: name.into(),
+        reference,
+        kind,
+        causality,
+        variability,
+        initial,
+        start,
+        min: draft.min.or(declared.and_then(|t| t.min)),
+        max: draft.max.or(declared.and_then(|t| t.max)),
+        nominal: draft.nominal.or(declared.and_then(|t| t.nominal)),
+        unit: draft.unit.or(declared.and_then(|t| t.unit)),
+        relative_quantity: draft.relative.unwrap_or(declared.is_some_and(|t| t.relative_quantity)),
+        declared_type: draft.declared_type,
+        dimensions,
+        intermediate_update: draft.intermediate,
+        alias_of: None,
+        negated: draft.negated,
+        description: draft.description.unwrap_or("").into(),
+    })
+}
+
+/// The attributes of a variable as they come.
+#[derive(Default)]
+struct Draft<'n> {
+    name: Option<&'n str>,
+    reference: Option<u32>,
+    description: Option<&'n str>,
+    causality: Option<&'n str>,
+    variability: Option<&'n str>,
+    initial: Option<Initial>,
+    start: Option<&'n str>,
+    min: Option<f64>,
+    max: Option<f64>,
+    nominal: Option<f64>,
+    unit: Option<u32>,
+    declared_type: Option<u32>,
+    relative: Option<bool>,
+    intermediate: bool,
+    negated: bool,
+}
+
+impl<'n> Draft<'n> {
+    fn take(
+        &mut self,
+        node: Node<'n, '_>,
+        attribute: &Attribute<'n, '_>,
+        kind: Kind,
+        context: &mut Context<'_>,
+        notes: &mut Notes<'_>,
+    ) -> Result<(), DescriptionError> {
+        let (name, text) = (attribute.name(), attribute.value());
+        if attribute.namespace().is_some() {
+            return Ok(());
+        }
+        match name {
+            "name" => self.name = Some(text),
+            "valueReference" => match text.trim().parse() {
+                Ok(reference) => self.reference = Some(reference),
+                Err(_) => {
+                    let value = text.to_owned();
+                    return Err(notes.error(node, DescriptionProblem::Reference { value }));
+                }
+            },
+            "description" => self.description = Some(text),
+            "causality" => self.causality = Some(text),
+            "variability" => self.variability = Some(text),
+            "initial" => {
+                self.initial = match text {
+                    "exact" => Some(Initial::Exact),
+                    "approx" => Some(Initial::Approx),
+                    "calculated" => Some(Initial::Calculated),
+                    _ => {
+                        notes
+                            .note(node, || format!("`initial` is `{text}`, which is unknown; it is ignored"));
+                        None
+                    }
+                }
+            }
+            "start" => self.start = Some(text),
+            // Limits of strings and booleans mean nothing.
+            "min" if kind.is_numeric() => self.min = notes.real(node, name, text),
+            "max" if kind.is_numeric() => self.max = notes.real(node, name, text),
+            "nominal" => self.nominal = notes.real(node, name, text).filter(|x| *x != 0.0),
+            "unit" if !text.is_empty() => self.unit = Some(context.units.index(text)),
+            "declaredType" => {
+                self.declared_type = context.types_by_name.get(text).copied();
+                if self.declared_type.is_none() {
+                    notes.note(node, || format!("the declared type `{text}` is not defined"));
+                }
+            }
+            "relativeQuantity" => self.relative = Some(notes.boolean(node, name, text)),
+            "intermediateUpdate" => self.intermediate = notes.boolean(node, name, text),
+            "alias" => {
+                self.negated = text == "negatedAlias";
+                if self.negated {
+                    notes.note(node, || {
+                        "a negated alias is not available for recording; use its other name".into()
+                    });
+                }
+            }
+            "unit"
+            | "displayUnit"
+            | "quantity"
+            | "unbounded"
+            | "derivative"
+            | "reinit"
+            | "previous"
+            | "clocks"
+            | "canHandleMultipleSetPerTimeInstant"
+            | "mimeType"
+            | "maxSize"
+            | "fixed"
+            | "min"
+            | "max"
+            | "canBeDeactivated"
+            | "priority"
+            | "intervalVariability"
+            | "intervalDecimal"
+            | "shiftDecimal"
+            | "supportsFraction"
+            | "resolution"
+            | "intervalCounter"
+            | "shiftCounter" => {}
+            _ => notes.unknown_attribute(node, attribute),
+        }
+        Ok(())
+    }
+
+    fn roles(
+        &self,
+        kind: Kind,
+        node: Node<'_, '_>,
+        version: Version,
+        notes: &mut Notes<'_>,
+    ) -> (Causality, Variability) {
+        let mut odd = |what: &str, text: &str| {
+            notes.note(node, || format!("`{what}` is `{text}`, which is unknown; the default is used"));
+        };
+        let causality = match self.causality {
+            Some("parameter") => Causality::Parameter,
+            Some("calculatedParameter") => Causality::CalculatedParameter,
+            Some("structuralParameter") => Causality::StructuralParameter,
+            Some("input") => Causality::Input,
+            Some("output") => Causality::Output,
+            Some("independent") => Causality::Independent,
+            // FMI 1 has no causality `parameter`: it is a variability there.
+            Some("internal" | "none") | None
+                if version == Version::Fmi1 && self.variability == Some("parameter") =>
+            {
+                Causality::Parameter
+            }
+            Some("local" | "internal" | "none") | None => Causality::Local,
+            Some(other) => {
+                odd("causality", other);
+                Causality::Local
+            }
+        };
+        let parameter = matches!(
+            causality,
+            Causality::Parameter | Causality::CalculatedParameter | Causality::StructuralParameter
+        );
+        let default = match (parameter, kind.is_real()) {
+            (true, _) => Variability::Fixed,
+            (false, true) => Variability::Continuous,
+            (false, false) => Variability::Discrete,
+        };
+        let variability = match self.variability {
+            Some("constant") => Variability::Constant,
+            Some("fixed" | "parameter") => Variability::Fixed,
+            Some("tunable") => Variability::Tunable,
+            Some("discrete") => Variability::Discrete,
+            Some("continuous") if parameter => default,
+            Some("continuous") => Variability::Continuous,
+            None => default,
+            Some(other) => {
+                odd("variability", other);
+                default
+            }
+        };
+        (causality, variability)
+    }
+}
+
+/// The table of FMI 2.0.5 section 2.2.7 and FMI 3.0.2 section 2.4.7.5.
+fn default_initial(causality: Causality, variability: Variability) -> Initial {
+    match causality {
+        Causality::Parameter | Causality::StructuralParameter => Initial::Exact,
+        Causality::Input | Causality::Independent => Initial::Given,
+        _ if variability == Variability::Constant => Initial::Exact,
+        _ => Initial::Calculated,
+    }
+}
+
+fn scalar(node: Node<'_, '_>, text: &str, kind: Kind, notes: &mut Notes<'_>) -> Option<Value> {
+    match kind {
+        Kind::Float64 | Kind::Float32 => notes.real(node, "start", text).map(Value::Real),
+        Kind::Boolean => Some(Value::Boolean(notes.boolean(node, "start", text))),
+        Kind::String => Some(Value::Text(text.to_owned())),
+        Kind::Binary => hex(text.trim()).map(Value::Binary),
+        Kind::Clock => None,
+        _ => match text.trim().parse() {
+            Ok(whole) => Some(Value::Integer(whole)),
+            Err(_) => notes.real(node, "start", text).map(Value::Real),
+        },
+    }
+}
+
+/// The start value of an FMI 3 variable: a list in the attribute, or `Start` elements for strings and binaries.
+fn read_start(
+    node: Node<'_, '_>,
+    attribute: Option<&str>,
+    kind: Kind,
+    is_array: bool,
+    notes: &mut Notes<'_>,
+) -> Option<Value> {
+    let mut items: Vec<Value> = match kind {
+        Kind::String | Kind::Binary => {
+            let starts = elements(node).filter(|n| n.tag_name().name() == "Start");
+            starts.filter_map(|n| scalar(n, n.attribute("value").unwrap_or(""), kind, notes)).collect()
+        }
+        _ => attribute?.split_whitespace().filter_map(|text| scalar(node, text, kind, notes)).collect(),
+    };
+    if is_array && items.len() != 1 { Some(Value::List(items)) } else { items.pop() }
+}
+
+fn read_dimensions(node: Node<'_, '_>, notes: &mut Notes<'_>) -> Box<[Dimension]> {
+    let mut dimensions = Vec::new();
+    for n in elements(node).filter(|n| n.tag_name().name() == "Dimension") {
+        let start = n.attribute("start").and_then(|text| text.trim().parse().ok());
+        let reference = n.attribute("valueReference").and_then(|text| text.trim().parse().ok());
+        match (start, reference) {
+            (Some(length), None) => dimensions.push(Dimension::Fixed(length)),
+            (None, Some(reference)) => dimensions.push(Dimension::Parameter(reference)),
+            _ => notes.note(n, || "a dimension needs either `start` or `valueReference`".to_owned()),
+        }
+    }
+    dimensions.into()
+}
+
+/// Other names of a variable. Only the first name of an input is one; a signal has one feeder.
+fn read_aliases(node: Node<'_, '_>, index: u32, variable: &Variable, notes: &mut Notes<'_>) -> Vec<Variable> {
+    let mut aliases = Vec::new();
+    for alias in elements(node).filter(|n| n.tag_name().name() == "Alias") {
+        let Some(name) = alias.attribute("name") else {
+            notes.note(alias, || "an alias has no name".to_owned());
+            continue;
+        };
+        let causality = match variable.causality {
+            Causality::Input => Causality::Local,
+            other => other,
+        };
+        aliases.push(Variable {
+            name: name.into(),
+            causality,
+            alias_of: Some(index),
+            description: alias.attribute("description").unwrap_or("").into(),
+            ..variable.clone()
+        });
+    }
+    aliases
+}

@@ -1,0 +1,193 @@
+//! What can be wrong with an FMU, layer by layer; every message names the thing and the cure.
+
+use std::fmt;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Something is wrong with an FMU.
+#[derive(Debug, Error)]
+#[error("{}: {problem}", file.display())]
+pub struct FmuError {
+    /// The `.fmu` file or the unpacked folder.
+    pub file: PathBuf,
+    /// What.
+    #[source]
+    pub problem: Problem,
+}
+
+/// What is wrong, by layer.
+#[derive(Debug, Error)]
+pub enum Problem {
+    /// The zip file or the folder.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The model description.
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    /// The shared library.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    /// An instance.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+}
+
+/// What is wrong with a zip file or a folder.
+#[derive(Debug, Error)]
+#[allow(missing_docs)] // The fields are what the message prints.
+pub enum ArchiveError {
+    #[error("it cannot be opened: {0}")]
+    Open(std::io::Error),
+    #[error("it is not a readable zip file: {0}")]
+    NotZip(String),
+    #[error("entry `{entry}` cannot be read: {message}. The file may be damaged or cut off")]
+    Entry { entry: String, message: String },
+    #[error("entry `{entry}` would be written outside its folder; the file is refused")]
+    Escapes { entry: String },
+    #[error("entry `{entry}` is a symbolic link or a special file; the file is refused")]
+    Special { entry: String },
+    #[error("entry `{entry}` occurs twice; the file is refused")]
+    Twice { entry: String },
+    #[error("it holds {count} entries, more than the limit of {limit}")]
+    TooMany { count: usize, limit: usize },
+    #[error("entry `{entry}` lies {depth} folders deep, more than the limit of {limit}")]
+    TooDeep { entry: String, depth: usize, limit: usize },
+    #[error("entry `{entry}` unpacks to more than the limit of {limit} bytes")]
+    TooBig { entry: String, limit: u64 },
+    #[error("it unpacks to more than the limit of {limit} bytes (reached at entry `{entry}`)")]
+    TooBigInAll { entry: String, limit: u64 },
+    #[error(
+        "entry `{entry}` unpacks to {bytes} bytes, more than {limit} times its packed size; the file is refused"
+    )]
+    Ratio { entry: String, bytes: u64, limit: u64 },
+    #[error("it has no `{entry}`")]
+    Missing { entry: String },
+    #[error("`{}` cannot be written: {error}. Set TMPDIR to a folder with space and execute permission", path.display())]
+    Write { path: PathBuf, error: std::io::Error },
+}
+
+/// What is wrong with an XML file of an FMU, and where.
+#[derive(Debug, Error)]
+#[error("{file}:{line}: {problem}")]
+pub struct DescriptionError {
+    /// `modelDescription.xml` or `terminalsAndIcons.xml`.
+    pub file: &'static str,
+    /// From 1.
+    pub line: u32,
+    /// What.
+    pub problem: DescriptionProblem,
+}
+
+/// What is wrong in an XML file of an FMU.
+#[derive(Debug, Error, PartialEq)]
+#[allow(missing_docs)] // The fields are what the message prints.
+pub enum DescriptionProblem {
+    #[error("not well-formed XML: {message}")]
+    NotXml { message: String },
+    #[error("document type declarations are refused")]
+    Dtd,
+    #[error("more than {limit} XML nodes")]
+    TooManyNodes { limit: u32 },
+    #[error("elements are nested more than {limit} deep")]
+    TooDeep { limit: usize },
+    #[error("the encoding is not supported or the bytes do not fit it; save the file as UTF-8")]
+    Encoding,
+    #[error("the root element is `{found}`, `{expected}` is needed")]
+    Root { found: String, expected: &'static str },
+    #[error("`{element}` has no attribute `{attribute}`")]
+    NoAttribute { element: String, attribute: &'static str },
+    #[error("there is no element `{element}`")]
+    NoElement { element: &'static str },
+    #[error("fmiVersion is `{version}`; FMI 1.0, 2.0 and 3.0 are supported")]
+    Version { version: String },
+    #[error("modelIdentifier `{identifier}` is not a file name")]
+    Identifier { identifier: String },
+    #[error("value reference `{value}` is not a number between 0 and 4294967295")]
+    Reference { value: String },
+    #[error("`{element}` refers to variable {index}, but there are {count} variables")]
+    Index { element: String, index: u64, count: usize },
+    #[error("`{element}` refers to value reference {reference}, which no variable has")]
+    NoReference { element: String, reference: u64 },
+    #[error("`{name}` has {size} elements, more than the limit of {limit}")]
+    ArraySize { name: String, size: u64, limit: u64 },
+}
+
+/// Something in an XML file that is not as the standard wants it, but can be lived with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// `modelDescription.xml` or `terminalsAndIcons.xml`.
+    pub file: &'static str,
+    /// From 1.
+    pub line: u32,
+    /// One sentence.
+    pub text: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.text)
+    }
+}
+
+/// What is wrong with the shared library of an FMU.
+#[derive(Debug, Error)]
+#[allow(missing_docs)] // The fields are what the message prints.
+pub enum LibraryError {
+    #[error(
+        "it has no co-simulation interface, only {offers}. powerbond runs co-simulation FMUs; export the model again for \
+         co-simulation"
+    )]
+    NotCoSimulation { offers: String },
+    #[error("it has no library for this platform ({wanted}); it has {found}")]
+    Platform { wanted: String, found: String },
+    #[error("there is no `{expected}` in it; the folder holds {found}")]
+    Missing { expected: String, found: String },
+    #[error("the library `{library}` does not load: {message}")]
+    Load { library: String, message: String },
+    #[error("the library `{library}` lacks the function `{symbol}`, which the standard requires")]
+    Symbol { library: String, symbol: String },
+}
+
+/// What is wrong with an instance of an FMU.
+#[derive(Debug, Error)]
+#[allow(missing_docs)] // The fields are what the message prints.
+pub enum InstanceError {
+    #[error(
+        "`{call}` returned no instance of `{name}`{log}. Often the library does not belong to this model description \
+         (guid `{guid}`) or a resource or licence is missing"
+    )]
+    Refused { name: String, call: &'static str, guid: String, log: String },
+    #[error(
+        "it can be instantiated only once per process, and `{name}` would be a second instance. Run it in a process of \
+         its own"
+    )]
+    OncePerProcess { name: String },
+    #[error("there is no variable `{name}`{}", did_you_mean(suggestion))]
+    NoVariable { name: String, suggestion: Option<String> },
+    #[error("`{name}` is not a parameter but {causality}; give it under `start`")]
+    NotAParameter { name: String, causality: &'static str },
+    #[error("`{name}` cannot be set: it is {reason}")]
+    NotSettable { name: String, reason: String },
+    #[error("`{name}` is of type {kind}, {value} does not fit")]
+    Type { name: String, kind: &'static str, value: String },
+    #[error("`{name}` has {expected} element(s), {found} given")]
+    Length { name: String, expected: usize, found: usize },
+    #[error("`{call}` returned {status} for `{name}`{log}")]
+    Status { name: String, call: &'static str, status: String, log: String },
+    #[error("its library lacks `{call}`, which {purpose} needs")]
+    NoFunction { call: &'static str, purpose: String },
+    #[error("{problem}")]
+    Text { problem: TextProblem },
+}
+
+/// What is wrong with a text that goes to an FMU.
+#[derive(Debug, Error)]
+#[allow(missing_docs)] // The fields are what the message prints.
+pub enum TextProblem {
+    #[error("`{text}` contains a zero byte, which an FMU cannot take")]
+    ZeroByte { text: String },
+}
+
+fn did_you_mean(suggestion: &Option<String>) -> String {
+    suggestion.as_ref().map_or(String::new(), |s| format!(". Did you mean `{s}`?"))
+}

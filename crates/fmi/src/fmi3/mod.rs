@@ -1,0 +1,404 @@
+//! FMI 3.0 for co-simulation: the calls on an instance.
+//!
+//! All calls below rest on one rule: the instance is the one that `fmi3InstantiateCoSimulation` of the same library
+//! returned, it has not been freed, and arrays are as long as the number that is passed with them (section 2.2.6.2).
+
+mod api;
+
+pub(crate) use api::{Api, NAMES};
+
+use crate::calls::{Direction, DiscreteStates, Experiment, Stepped};
+use crate::description::Kind;
+use crate::log::{Environment, copy_text, deliver};
+use crate::numbers::Numbers;
+use crate::status::{EVENTFUL, MISSING, OK, Status};
+use api::{Handle, IntermediateUpdate, SetReal, place};
+use powerbond_core::subsystem::Inputs;
+use std::cell::Cell;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::Arc;
+
+/// What callbacks of an instance find behind the environment pointer.
+struct Surroundings {
+    log: Environment,
+    /// Set while a step is under way whose inputs may be asked for in between.
+    held: Cell<Option<Held>>,
+    set_float64: SetReal,
+    handle: Cell<Handle>,
+}
+
+/// The inputs of a step that is under way.
+#[derive(Clone, Copy)]
+struct Held {
+    references: *const [u32],
+    /// The place of each reference in the engine's inputs.
+    places: *const [u32],
+    value: *const [f64],
+    slope: *const [f64],
+    curvature: *const [f64],
+    scratch: *mut [f64],
+    start: f64,
+}
+
+/// The inputs that are set inside steps.
+pub(crate) struct Intermediate {
+    /// Scalars.
+    pub references: Vec<u32>,
+    /// The place of each in the engine's inputs.
+    pub places: Vec<u32>,
+    /// As long as the others.
+    pub scratch: Vec<f64>,
+}
+
+/// How an instance is to be made.
+pub(crate) struct Request<'a> {
+    pub name: &'a CStr,
+    pub token: &'a CStr,
+    pub resources: &'a CStr,
+    pub visible: bool,
+    pub logging: bool,
+    pub event_mode: bool,
+    pub early_return: bool,
+    /// Inputs to be set inside steps; empty if none.
+    pub intermediate: &'a [u32],
+}
+
+/// An instance.
+pub(crate) struct Instance {
+    handle: Handle,
+    api: Arc<Api>,
+    last_step: Cell<Stepped>,
+    surroundings: Box<Surroundings>,
+}
+
+impl Instance {
+    /// `fmi3InstantiateCoSimulation`; gives the environment with its log lines back if the FMU refuses.
+    pub fn new(api: Arc<Api>, request: &Request<'_>, environment: Environment) -> Result<Self, Environment> {
+        let surroundings = Box::new(Surroundings {
+            log: environment,
+            held: Cell::new(None),
+            set_float64: api.set_float64,
+            handle: Cell::new(std::ptr::null_mut()),
+        });
+        let callback: Option<IntermediateUpdate> =
+            if request.intermediate.is_empty() { None } else { Some(intermediate_update) };
+        // Safety: section 2.2.2 (instantiation): strings and references are read during the call; the environment
+        // lives as long as the instance, in the box beside it.
+        let handle = unsafe {
+            (api.instantiate)(
+                request.name.as_ptr(),
+                request.token.as_ptr(),
+                request.resources.as_ptr(),
+                request.visible.into(),
+                request.logging.into(),
+                request.event_mode.into(),
+                request.early_return.into(),
+                request.intermediate.as_ptr(),
+                request.intermediate.len(),
+                (&raw const *surroundings).cast_mut().cast(),
+                log_message,
+                callback,
+            )
+        };
+        if handle.is_null() {
+            return Err(surroundings.log);
+        }
+        surroundings.handle.set(handle);
+        Ok(Instance { handle, api, last_step: Cell::new(Stepped::plain(OK)), surroundings })
+    }
+
+    pub fn environment(&self) -> &Environment {
+        &self.surroundings.log
+    }
+
+    /// Turns logging on for these categories, all if there are none.
+    pub fn log_categories(&self, categories: &[CString]) -> c_int {
+        let Some(function) = self.api.set_debug_logging else { return OK };
+        let pointers: Vec<*const c_char> = categories.iter().map(|c| c.as_ptr()).collect();
+        // Safety: section 2.2.3: allowed right after instantiation; strings are read during the call.
+        unsafe { function(self.handle, 1, pointers.len(), pointers.as_ptr()) }
+    }
+
+    #[inline]
+    pub fn set_reals(&self, references: &[u32], values: &[f64]) -> c_int {
+        let (n, length) = (references.len(), values.len());
+        // Safety: section 2.2.6.2: `length` is the sum of the sizes of the variables, as `ports.rs` counted them.
+        unsafe { (self.api.set_float64)(self.handle, references.as_ptr(), n, values.as_ptr(), length) }
+    }
+
+    #[inline]
+    pub fn get_reals(&self, references: &[u32], values: &mut [f64]) -> c_int {
+        let (n, length) = (references.len(), values.len());
+        // Safety: section 2.2.6.2: `length` is the sum of the sizes of the variables, as `ports.rs` counted them.
+        unsafe { (self.api.get_float64)(self.handle, references.as_ptr(), n, values.as_mut_ptr(), length) }
+    }
+
+    pub fn set(&self, kind: Kind, references: &[u32], values: &Numbers) -> c_int {
+        if let Numbers::F64(values) = values {
+            return self.set_reals(references, values);
+        }
+        let Some(function) = self.api.setters[place(kind)] else { return MISSING };
+        // Safety: section 2.2.6.2; `Numbers::new` chose the type of the values by the same kind.
+        unsafe { function(self.handle, references.as_ptr(), references.len(), values.as_ptr(), values.len()) }
+    }
+
+    pub fn get(&self, kind: Kind, references: &[u32], values: &mut Numbers) -> c_int {
+        if let Numbers::F64(values) = values {
+            return self.get_reals(references, values);
+        }
+        let Some(function) = self.api.getters[place(kind)] else { return MISSING };
+        let length = values.len();
+        // Safety: section 2.2.6.2; `Numbers::new` chose the type of the values by the same kind.
+        unsafe { function(self.handle, references.as_ptr(), references.len(), values.as_mut_ptr(), length) }
+    }
+
+    pub fn set_texts(&self, reference: u32, values: &[CString]) -> c_int {
+        let Some(function) = self.api.set_string else { return MISSING };
+        let pointers: Vec<*const c_char> = values.iter().map(|c| c.as_ptr()).collect();
+        // Safety: section 2.2.6.2: the FMU copies strings during the call.
+        unsafe { function(self.handle, &reference, 1, pointers.as_ptr(), pointers.len()) }
+    }
+
+    pub fn get_text(&self, reference: u32) -> (c_int, String) {
+        let Some(function) = self.api.get_string else { return (MISSING, String::new()) };
+        let mut text = std::ptr::null();
+        // Safety: section 2.2.6.2: the string stays valid until the next call; it is copied before.
+        let code = unsafe { function(self.handle, &reference, 1, &mut text, 1) };
+        (code, if code > 1 { String::new() } else { copy_text(text) })
+    }
+
+    pub fn set_binaries(&self, reference: u32, values: &[&[u8]]) -> c_int {
+        let Some(function) = self.api.set_binary else { return MISSING };
+        let sizes: Vec<usize> = values.iter().map(|b| b.len()).collect();
+        let pointers: Vec<*const u8> = values.iter().map(|b| b.as_ptr()).collect();
+        // Safety: section 2.2.6.2: the FMU copies the bytes during the call.
+        unsafe { function(self.handle, &reference, 1, sizes.as_ptr(), pointers.as_ptr(), pointers.len()) }
+    }
+
+    pub fn enter_initialization(&self, experiment: &Experiment) -> c_int {
+        let Experiment { tolerance, start, stop } = *experiment;
+        let relative = tolerance.unwrap_or(0.0);
+        // Safety: section 2.3.2: called in the state Instantiated.
+        unsafe {
+            (self.api.enter_initialization)(self.handle, tolerance.is_some().into(), relative, start, 1, stop)
+        }
+    }
+
+    pub fn exit_initialization(&self) -> c_int {
+        // Safety: section 2.3.3: called in initialization mode.
+        unsafe { (self.api.exit_initialization)(self.handle) }
+    }
+
+    #[inline]
+    pub fn step(&self, t: f64, h: f64, is_final: bool) -> c_int {
+        let (mut event, mut terminate, mut early, mut reached) = (0, 0, 0, f64::NAN);
+        // Safety: section 4.2.1: called in step mode; `t` is where the last step ended.
+        let code = unsafe {
+            (self.api.do_step)(
+                self.handle,
+                t,
+                h,
+                is_final.into(),
+                &mut event,
+                &mut terminate,
+                &mut early,
+                &mut reached,
+            )
+        };
+        if code == OK && event == 0 && terminate == 0 && early == 0 {
+            return OK;
+        }
+        let partial = early != 0 || Status::from_code(code) == Status::Discard;
+        self.last_step.set(Stepped {
+            code,
+            reached: partial.then_some(reached),
+            event: event != 0,
+            terminate: terminate != 0,
+        });
+        EVENTFUL
+    }
+
+    pub fn last_step(&self) -> Stepped {
+        self.last_step.get()
+    }
+
+    /// Runs `call` while the FMU may ask for inputs inside the step.
+    pub fn with_held<T>(
+        &self,
+        intermediate: &mut Intermediate,
+        inputs: Inputs<'_>,
+        start: f64,
+        call: impl FnOnce() -> T,
+    ) -> T {
+        self.surroundings.held.set(Some(Held {
+            references: &raw const *intermediate.references,
+            places: &raw const *intermediate.places,
+            value: inputs.value,
+            slope: inputs.slope,
+            curvature: inputs.curvature,
+            scratch: &raw mut *intermediate.scratch,
+            start,
+        }));
+        let result = call();
+        self.surroundings.held.set(None);
+        result
+    }
+
+    pub fn directional(&self, direction: Direction<'_>) -> c_int {
+        let Direction { unknowns, knowns, seed, sensitivity } = direction;
+        let Some(function) = self.api.directional else { return MISSING };
+        // Safety: section 2.2.11: lengths of seed and sensitivity are the sums of the sizes of their variables.
+        unsafe {
+            function(
+                self.handle,
+                unknowns.as_ptr(),
+                unknowns.len(),
+                knowns.as_ptr(),
+                knowns.len(),
+                seed.as_ptr(),
+                seed.len(),
+                sensitivity.as_mut_ptr(),
+                sensitivity.len(),
+            )
+        }
+    }
+
+    pub fn get_state(&self, slot: &mut *mut c_void) -> c_int {
+        let Some(function) = self.api.get_state else { return MISSING };
+        // Safety: section 2.2.10: null makes a new state, an earlier one is overwritten.
+        unsafe { function(self.handle, slot) }
+    }
+
+    pub fn set_state(&self, slot: *mut c_void) -> c_int {
+        let Some(function) = self.api.set_state else { return MISSING };
+        // Safety: section 2.2.10: a state of this instance that has not been freed.
+        unsafe { function(self.handle, slot) }
+    }
+
+    pub fn free_state(&self, slot: &mut *mut c_void) {
+        if let (Some(function), false) = (self.api.free_state, slot.is_null() || self.handle.is_null()) {
+            // Safety: section 2.2.10: a state of this instance; the FMU sets the pointer to null.
+            unsafe { function(self.handle, slot) };
+        }
+        *slot = std::ptr::null_mut();
+    }
+
+    pub fn enter_event_mode(&self) -> c_int {
+        // Safety: section 4.2.1: called in step mode of an instance with `eventModeUsed`.
+        self.api.enter_event_mode.map_or(MISSING, |function| unsafe { function(self.handle) })
+    }
+
+    pub fn enter_step_mode(&self) -> c_int {
+        // Safety: section 4.2.2: called in event mode after the discrete states have settled.
+        self.api.enter_step_mode.map_or(MISSING, |function| unsafe { function(self.handle) })
+    }
+
+    pub fn update_discrete_states(&self) -> (c_int, DiscreteStates) {
+        let Some(function) = self.api.update_discrete_states else {
+            return (MISSING, DiscreteStates::default());
+        };
+        let (mut again, mut terminate, mut nominals, mut values, mut has_next) = (0, 0, 0, 0, 0);
+        let mut next = 0.0;
+        // Safety: section 4.2.2: called in event mode; every result has its place.
+        let code = unsafe {
+            function(
+                self.handle,
+                &mut again,
+                &mut terminate,
+                &mut nominals,
+                &mut values,
+                &mut has_next,
+                &mut next,
+            )
+        };
+        let next_event = (has_next != 0).then_some(next);
+        (code, DiscreteStates { again: again != 0, terminate: terminate != 0, next_event })
+    }
+
+    pub fn enter_configuration(&self) -> c_int {
+        // Safety: section 2.3.1: called in the state Instantiated.
+        self.api.enter_configuration.map_or(MISSING, |function| unsafe { function(self.handle) })
+    }
+
+    pub fn exit_configuration(&self) -> c_int {
+        // Safety: section 2.3.1: called in configuration mode.
+        self.api.exit_configuration.map_or(MISSING, |function| unsafe { function(self.handle) })
+    }
+
+    pub fn terminate(&self) -> c_int {
+        // Safety: section 2.3.4: called in step or event mode.
+        unsafe { (self.api.terminate)(self.handle) }
+    }
+
+    pub fn reset(&self) -> c_int {
+        // Safety: section 2.3.4: allowed in every state but after a fatal error.
+        self.api.reset.map_or(MISSING, |function| unsafe { function(self.handle) })
+    }
+
+    pub fn abandon(&mut self) {
+        self.handle = std::ptr::null_mut();
+        // What the lost instance left running may still need its code: the library stays loaded.
+        std::mem::forget(self.api.clone());
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            // Safety: section 2.2.2: frees the instance once; allowed in every state but after a fatal error, which
+            // leaves the pointer null here.
+            unsafe { (self.api.free_instance)(self.handle) };
+        }
+    }
+}
+
+/// `fmi3LogMessageCallback`.
+///
+/// Safety: section 2.2.3: the environment is handed back unchanged.
+unsafe extern "C" fn log_message(
+    environment: *mut c_void,
+    status: c_int,
+    category: *const c_char,
+    message: *const c_char,
+) {
+    // Safety: see above; FMUs that lose the pointer pass null.
+    if let Some(surroundings) = unsafe { environment.cast::<Surroundings>().as_ref() } {
+        deliver(&surroundings.log, status, category, message);
+    }
+}
+
+/// `fmi3IntermediateUpdateCallback`: gives the FMU its inputs at a moment inside the step.
+///
+/// Safety: section 4.2.3: called from within `fmi3DoStep`, in its thread, with the environment unchanged.
+unsafe extern "C" fn intermediate_update(
+    environment: *mut c_void,
+    time: f64,
+    set_requested: u8,
+    _get_allowed: u8,
+    _step_finished: u8,
+    _can_return_early: u8,
+    early_return_requested: *mut u8,
+    _early_return_time: *mut f64,
+) {
+    // Safety: see above. The slices live while `held` is set, which is during `fmi3DoStep` only.
+    unsafe {
+        if let Some(early) = early_return_requested.as_mut() {
+            *early = 0;
+        }
+        let Some(surroundings) = environment.cast::<Surroundings>().as_ref() else { return };
+        let (Some(held), true) = (surroundings.held.get(), set_requested != 0) else { return };
+        let inputs = Inputs { value: &*held.value, slope: &*held.slope, curvature: &*held.curvature };
+        let (references, scratch) = (&*held.references, &mut *held.scratch);
+        for (value, &place) in scratch.iter_mut().zip(&*held.places) {
+            *value = inputs.at(place as usize, time - held.start);
+        }
+        let (n, length) = (references.len(), scratch.len());
+        (surroundings.set_float64)(
+            surroundings.handle.get(),
+            references.as_ptr(),
+            n,
+            scratch.as_ptr(),
+            length,
+        );
+    }
+}

@@ -1,0 +1,319 @@
+//! An FMU: opened once, described, loaded when needed, instantiated as often as it allows.
+
+use crate::archive::{Archive, Limits};
+use crate::calls::Calls;
+use crate::description::{CoSimulation, ModelDescription};
+use crate::error::{
+    ArchiveError, DescriptionError, FmuError, InstanceError, LibraryError, Problem, TextProblem,
+};
+use crate::instance::FmuSubsystem;
+use crate::loaded::{Api, Loaded, intermediate_inputs};
+use crate::log::{Environment, Log};
+use crate::machine::Machine;
+use crate::ports::Ports;
+use crate::settings::{self, Settings};
+use crate::value::Value;
+use crate::{fmi1, fmi2, fmi3};
+use powerbond_core::subsystem::Capabilities;
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::SystemTime;
+
+/// How an instance is to be made and run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Parameters, by name.
+    pub parameters: Vec<(String, Value)>,
+    /// Start values of inputs and other variables, by name.
+    pub start: Vec<(String, Value)>,
+    /// Let the FMU show itself, if it can.
+    pub visible: bool,
+    /// Ask the FMU to log more than errors.
+    pub logging: bool,
+    /// Where its log lines go.
+    pub log: Log,
+    /// The relative tolerance of the FMU's own solver; its default if `None`.
+    pub tolerance: Option<f64>,
+    /// Use event mode and early return of FMI 3 where they are offered; otherwise the FMU handles events inside steps.
+    pub events: bool,
+    /// How many derivatives of its inputs it is given; `None`: as many as it takes (1 for FMI 2, whose flag names no
+    /// order; 2 with FMI 3's intermediate update).
+    pub input_derivatives: Option<u8>,
+    /// Cross every step in so many equal parts, with inputs at the middle of each: makes any FMU follow its inputs.
+    pub sub_steps: u32,
+    /// Vary the step size even if the FMU declares that it cannot.
+    pub any_step_size: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            parameters: Vec::new(),
+            start: Vec::new(),
+            visible: false,
+            logging: false,
+            log: Log::silent(),
+            tolerance: None,
+            events: false,
+            input_derivatives: None,
+            sub_steps: 1,
+            any_step_size: false,
+        }
+    }
+}
+
+/// An FMU. Clones share one description, one unpacked copy and one loaded library.
+#[derive(Clone)]
+pub struct Fmu {
+    shared: Arc<Shared>,
+}
+
+/// What all instances of an FMU share.
+pub(crate) struct Shared {
+    pub path: PathBuf,
+    pub description: ModelDescription,
+    limits: Limits,
+    loaded: Mutex<Option<Arc<Loaded>>>,
+    ports: Mutex<Option<Arc<Ports>>>,
+    lists: Mutex<Vec<Arc<[u32]>>>,
+    instances: AtomicUsize,
+    fatal: Arc<AtomicBool>,
+}
+
+/// FMUs that are in use, so that opening a file twice shares everything.
+static OPEN: Mutex<Vec<(Identity, Weak<Shared>)>> = Mutex::new(Vec::new());
+
+#[derive(PartialEq)]
+struct Identity {
+    path: PathBuf,
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Identity {
+    fn of(path: &Path) -> std::io::Result<Self> {
+        let path = path.canonicalize()?;
+        let described = if path.is_dir() { path.join("modelDescription.xml") } else { path.clone() };
+        let metadata = described.metadata()?;
+        Ok(Identity { path, bytes: metadata.len(), modified: metadata.modified().ok() })
+    }
+}
+
+impl Fmu {
+    /// Opens a `.fmu` file or an unpacked folder and reads its description. Nothing is unpacked or loaded yet.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, FmuError> {
+        Fmu::open_with(path, Limits::default())
+    }
+
+    /// As [`Fmu::open`], with other limits for what a file may hold.
+    pub fn open_with(path: impl AsRef<Path>, limits: Limits) -> Result<Self, FmuError> {
+        let path = path.as_ref();
+        let fail = |problem: Problem| FmuError { file: path.to_owned(), problem };
+        let identity = Identity::of(path).map_err(|e| fail(ArchiveError::Open(e).into()))?;
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|(_, shared)| shared.strong_count() > 0);
+        if let Some(shared) = open.iter().find(|(i, _)| *i == identity).and_then(|(_, s)| s.upgrade()) {
+            return Ok(Fmu { shared });
+        }
+        let description = read_description(path, limits).map_err(fail)?;
+        let shared = Arc::new(Shared {
+            path: path.to_owned(),
+            description,
+            limits,
+            loaded: Mutex::new(None),
+            ports: Mutex::new(None),
+            lists: Mutex::new(Vec::new()),
+            instances: AtomicUsize::new(0),
+            fatal: Arc::new(AtomicBool::new(false)),
+        });
+        open.push((identity, Arc::downgrade(&shared)));
+        Ok(Fmu { shared })
+    }
+
+    /// What it says about itself.
+    pub fn description(&self) -> &ModelDescription {
+        &self.shared.description
+    }
+
+    /// The file or folder it was opened from.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// Unpacks it and loads its library, which the first instance would do otherwise. Returns what the library lacks
+    /// of what the description promises; such capabilities are not used.
+    pub fn load(&self) -> Result<Vec<String>, FmuError> {
+        Ok(self.loaded()?.shortcomings.clone())
+    }
+
+    /// Makes an instance. Parameters and start values are checked now and set when the run begins.
+    pub fn instantiate(&self, name: &str, options: &Options) -> Result<FmuSubsystem, FmuError> {
+        let loaded = self.loaded()?;
+        let description = &self.shared.description;
+        let interface = self.interface()?;
+        let structural =
+            settings::structural(description, &options.parameters).map_err(|e| self.fail(e.into()))?;
+        let capabilities = loaded.capabilities(description, interface, options);
+        let ports = self.ports(&structural, capabilities).map_err(|e| self.fail(e.into()))?;
+        let settings = Settings::new(description, &options.parameters, &options.start, &ports.sizes)
+            .map_err(|e| self.fail(e.into()))?;
+        let ticket = Ticket::take(&self.shared, interface, name).map_err(|e| self.fail(e.into()))?;
+        let calls = self.make(&loaded, name, options).map_err(|e| self.fail(e.into()))?;
+        let machine = Machine::new(calls, self.shared.fatal.clone());
+        machine.keep_rounding();
+        Ok(FmuSubsystem::new(self.clone(), loaded, machine, ticket, ports, settings, capabilities, options))
+    }
+
+    /// Lists of value references that instances have in common, so that they are in memory once.
+    pub(crate) fn intern(&self, references: Vec<u32>) -> Arc<[u32]> {
+        let mut lists = self.shared.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(list) = lists.iter().rev().take(16).find(|list| ***list == *references) {
+            return list.clone();
+        }
+        lists.push(references.into());
+        lists[lists.len() - 1].clone()
+    }
+
+    pub(crate) fn fail(&self, problem: Problem) -> FmuError {
+        FmuError { file: self.shared.path.clone(), problem }
+    }
+
+    pub(crate) fn interface(&self) -> Result<&CoSimulation, FmuError> {
+        let description = &self.shared.description;
+        description.co_simulation.as_ref().ok_or_else(|| {
+            let offers = match (description.has_model_exchange, description.has_scheduled_execution) {
+                (true, true) => "model exchange and scheduled execution",
+                (false, true) => "scheduled execution",
+                _ => "model exchange",
+            };
+            self.fail(LibraryError::NotCoSimulation { offers: offers.to_owned() }.into())
+        })
+    }
+
+    fn loaded(&self) -> Result<Arc<Loaded>, FmuError> {
+        let mut slot = self.shared.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = &*slot {
+            return Ok(loaded.clone());
+        }
+        let interface = self.interface()?;
+        let load = || -> Result<Loaded, Problem> {
+            let files = Archive::open(&self.shared.path, self.shared.limits)?.unpack()?;
+            Ok(Loaded::new(files, &self.shared.description, interface)?)
+        };
+        let loaded = Arc::new(load().map_err(|problem| self.fail(problem))?);
+        *slot = Some(loaded.clone());
+        Ok(loaded)
+    }
+
+    /// The engine's view; shared by all instances unless structural parameters differ.
+    fn ports(
+        &self,
+        structural: &BTreeMap<u32, u64>,
+        capabilities: Capabilities,
+    ) -> Result<Arc<Ports>, DescriptionError> {
+        let kind = self.shared.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let make = || Ports::new(&kind, &self.shared.description, structural, capabilities).map(Arc::new);
+        if !structural.is_empty() {
+            return make();
+        }
+        let mut slot = self.shared.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_none() {
+            *slot = Some(make()?);
+        }
+        slot.clone().map_or_else(make, Ok)
+    }
+
+    fn make(&self, loaded: &Loaded, name: &str, options: &Options) -> Result<Calls, InstanceError> {
+        let description = &self.shared.description;
+        let c_name = c_string(name)?;
+        let token = c_string(&description.token)?;
+        let resources = &loaded.resources;
+        let environment = Environment::new(name, options.log.clone());
+        let (visible, logging) = (options.visible, options.logging);
+        let made = match &loaded.api {
+            Api::Fmi1(api) => {
+                fmi1::Instance::new(api.clone(), &c_name, &token, resources, environment, visible, logging)
+                    .map(Calls::Fmi1)
+            }
+            Api::Fmi2(api) => {
+                fmi2::Instance::new(api.clone(), &c_name, &token, resources, environment, visible, logging)
+                    .map(Calls::Fmi2)
+            }
+            Api::Fmi3(api) => {
+                let interface = description.co_simulation.as_ref();
+                let events = options.events && api.has_event_mode();
+                let request = fmi3::Request {
+                    name: &c_name,
+                    token: &token,
+                    resources,
+                    visible,
+                    logging,
+                    event_mode: events && interface.is_some_and(|i| i.has_event_mode),
+                    early_return: options.events && interface.is_some_and(|i| i.might_return_early),
+                    intermediate: &intermediate_inputs(description),
+                };
+                fmi3::Instance::new(api.clone(), &request, environment).map(Calls::Fmi3)
+            }
+        };
+        let calls = made.map_err(|environment| InstanceError::Refused {
+            name: name.to_owned(),
+            call: match loaded.api {
+                Api::Fmi1(_) => fmi1::NAMES.instantiate,
+                Api::Fmi2(_) => fmi2::NAMES.instantiate,
+                Api::Fmi3(_) => fmi3::NAMES.instantiate,
+            },
+            guid: description.token.clone(),
+            log: environment.take_recent(),
+        })?;
+        if logging {
+            let categories: Vec<CString> =
+                description.log_categories.iter().filter_map(|c| CString::new(c.as_str()).ok()).collect();
+            // What it answers does not matter: a run without extra lines is a run.
+            let _status = match &calls {
+                Calls::Fmi1(_) => 0,
+                Calls::Fmi2(instance) => instance.log_categories(&categories),
+                Calls::Fmi3(instance) => instance.log_categories(&categories),
+            };
+        }
+        Ok(calls)
+    }
+}
+
+fn read_description(path: &Path, limits: Limits) -> Result<ModelDescription, Problem> {
+    let mut archive = Archive::open(path, limits)?;
+    let entry = "modelDescription.xml";
+    let xml = archive.xml(entry)?.ok_or_else(|| ArchiveError::Missing { entry: entry.to_owned() })?;
+    let mut description = ModelDescription::parse(&xml)?;
+    if let Some(xml) = archive.xml("terminalsAndIcons/terminalsAndIcons.xml")? {
+        description.add_terminals(&xml)?;
+    }
+    Ok(description)
+}
+
+fn c_string(text: &str) -> Result<CString, InstanceError> {
+    CString::new(text)
+        .map_err(|_| InstanceError::Text { problem: TextProblem::ZeroByte { text: text.to_owned() } })
+}
+
+/// Counts a living instance.
+pub(crate) struct Ticket(Arc<Shared>);
+
+impl Ticket {
+    fn take(shared: &Arc<Shared>, interface: &CoSimulation, name: &str) -> Result<Self, InstanceError> {
+        let ticket = Ticket(shared.clone());
+        let others = shared.instances.fetch_add(1, Ordering::Relaxed);
+        if others > 0 && interface.only_once_per_process {
+            return Err(InstanceError::OncePerProcess { name: name.to_owned() });
+        }
+        Ok(ticket)
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.0.instances.fetch_sub(1, Ordering::Relaxed);
+    }
+}

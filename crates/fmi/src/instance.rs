@@ -1,0 +1,465 @@
+//! An instance of an FMU as a subsystem of the engine.
+
+use crate::calls::{Calls, Direction, Experiment, Stage};
+use crate::description::{Kind, Variability, Version};
+use crate::error::{FmuError, InstanceError};
+use crate::fmi3::Intermediate;
+use crate::fmu::{Fmu, Options, Ticket};
+use crate::loaded::{Loaded, intermediate_inputs};
+use crate::machine::{Machine, Phase};
+use crate::ports::Ports;
+use crate::settings::{Setting, Settings};
+use crate::status::{OK, Status};
+use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
+use crate::transfer::Route;
+use crate::value::Value;
+use powerbond_core::subsystem::{
+    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
+};
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+/// FMUs are told a stop time this share of the run beyond its end: steps end there up to round-off only, the last one
+/// may overshoot, and some FMUs refuse to step past the time that they were told.
+const BEYOND: f64 = 0.1;
+
+/// An instance of an FMU.
+///
+/// Value references are gathered once, in `bind`; a step is then one call each for inputs, their derivatives where the
+/// FMU takes them, the step and the outputs, without allocation. A step that the FMU does not finish is given back to
+/// the engine if the engine keeps states; otherwise it is continued to its end, and the event shows in the statistics.
+#[repr(C)] // What a step touches comes first and close together: with many instances it is memory that costs.
+pub struct FmuSubsystem {
+    machine: Machine,
+    inputs: Route,
+    outputs: Route,
+    /// A step of any length is one call for inputs, one to step and one for outputs.
+    is_plain: bool,
+    /// Derivatives of inputs make it more than that.
+    follows: bool,
+    time: f64,
+    stepper: Stepper,
+    state: *mut c_void,
+    probes: Route,
+    columns: Vec<Column>,
+    info: Arc<Info>,
+    ports: Arc<Ports>,
+    settings: Settings,
+    options: Options,
+    constant_step: bool,
+    _ticket: Ticket,
+    _loaded: Arc<Loaded>,
+    fmu: Fmu,
+}
+
+/// A column of ∂y/∂u: one input, all outputs that feed it through.
+#[derive(Default)]
+struct Column {
+    known: u32,
+    seed: Vec<f64>,
+    unknowns: Vec<u32>,
+    sensitivity: Vec<f64>,
+    /// Places in the engine's list and in `sensitivity`.
+    picks: Vec<(usize, usize)>,
+}
+
+impl FmuSubsystem {
+    #[allow(clippy::too_many_arguments)] // Called from one place, with everything that an instance is made of.
+    pub(crate) fn new(
+        fmu: Fmu,
+        loaded: Arc<Loaded>,
+        machine: Machine,
+        ticket: Ticket,
+        ports: Arc<Ports>,
+        settings: Settings,
+        mut capabilities: Capabilities,
+        options: &Options,
+    ) -> Self {
+        let mut info = ports.info.clone();
+        capabilities.feed_through_values &= info.feed_through != FeedThrough::Unknown;
+        if info.capabilities != capabilities {
+            Arc::make_mut(&mut info).capabilities = capabilities;
+        }
+        let interface = fmu.description().co_simulation.clone().unwrap_or_default();
+        let constant_step = !interface.can_handle_variable_step_size && !options.any_step_size;
+        let rule = match (capabilities.fixed_step, constant_step) {
+            (Some(step), _) => StepRule::MultiplesOf(step),
+            (None, true) => StepRule::Constant(None),
+            (None, false) => StepRule::Any,
+        };
+        FmuSubsystem {
+            state: std::ptr::null_mut(),
+            machine,
+            inputs: Route::empty(),
+            outputs: Route::empty(),
+            is_plain: false,
+            follows: false,
+            probes: Route::empty(),
+            stepper: Stepper {
+                rule,
+                sub_steps: options.sub_steps.max(1),
+                event_mode: options.events && interface.has_event_mode,
+                derivatives: None,
+                intermediate: None,
+                engine_goes_back: false,
+                saved_time: f64::NEG_INFINITY,
+                scratch: Vec::new(),
+                middle: Vec::new(),
+                interrupted: 0,
+            },
+            time: f64::NEG_INFINITY,
+            columns: Vec::new(),
+            info,
+            ports,
+            settings,
+            options: options.clone(),
+            constant_step,
+            _ticket: ticket,
+            _loaded: loaded,
+            fmu,
+        }
+    }
+
+    /// The FMU that this is an instance of.
+    pub fn fmu(&self) -> &Fmu {
+        &self.fmu
+    }
+
+    /// What it was made with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Whether all its steps must have one length (FMI's canHandleVariableCommunicationStepSize is false).
+    pub fn needs_constant_step(&self) -> bool {
+        self.constant_step
+    }
+
+    /// How many calls returned a warning.
+    pub fn warnings(&self) -> u64 {
+        self.machine.warnings()
+    }
+
+    /// How many steps the FMU did not finish at once.
+    pub fn interrupted_steps(&self) -> u64 {
+        self.stepper.interrupted
+    }
+
+    /// Declares whether `evaluate` recomputes outputs after a step; [`crate::probe`] finds out.
+    pub fn set_can_refresh(&mut self, can_refresh: bool) {
+        Arc::make_mut(&mut self.info).capabilities.can_refresh = can_refresh;
+    }
+
+    /// Declares the feed-through graph of an FMU that does not; [`crate::probe`] finds it.
+    pub fn set_feed_through(&mut self, pairs: Vec<(usize, usize)>) {
+        Arc::make_mut(&mut self.info).feed_through = FeedThrough::Declared(pairs);
+    }
+
+    /// Sets a tunable parameter or an input while the simulation runs.
+    pub fn set(&mut self, name: &str, value: &Value) -> Result<(), FmuError> {
+        let description = self.fmu.description();
+        let Some(v) = description.find(name) else {
+            let names = description.variables.iter().map(|v| &*v.name);
+            let suggestion = powerbond_core::suggest::closest(name, names).map(str::to_owned);
+            return Err(self
+                .fmu
+                .fail(InstanceError::NoVariable { name: name.to_owned(), suggestion }.into()));
+        };
+        let variable = &description.variables[v];
+        let stepping = self.machine.phase() == Phase::Stepping;
+        if stepping && variable.variability == Variability::Fixed {
+            let (name, reason) = (name.to_owned(), "fixed while the simulation runs".to_owned());
+            return Err(self.fmu.fail(InstanceError::NotSettable { name, reason }.into()));
+        }
+        let setting = Setting::new(description, variable, value, self.ports.sizes[v])
+            .map_err(|error| self.fmu.fail(error.into()))?;
+        setting.apply(&self.machine).map_err(|error| self.status_error(name, error))
+    }
+
+    /// Reads a text variable.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let description = self.fmu.description();
+        let variable = &description.variables[description.find(name)?];
+        let (code, text) = self.machine.calls.get_text(variable.reference);
+        let fine = matches!(Status::from_code(code), Status::Ok | Status::Warning);
+        (variable.kind == Kind::String && fine).then_some(text)
+    }
+
+    fn status_error(&self, name: &str, error: SubsystemError) -> FmuError {
+        let (call, status, log) = match error {
+            SubsystemError::Status { call, status, message } => (call, status, message),
+            other => ("set", other.to_string(), String::new()),
+        };
+        let log = if log.is_empty() { log } else { format!(": {log}") };
+        self.fmu.fail(InstanceError::Status { name: name.to_owned(), call, status, log }.into())
+    }
+
+    /// The real inputs among `bound`: references and places.
+    fn real_inputs(&self, bound: &[usize]) -> (Vec<u32>, Vec<u32>) {
+        let variables = &self.fmu.description().variables;
+        let real = bound.iter().enumerate().filter_map(|(place, &v)| {
+            let variable = &variables[self.ports.places[v].variable as usize];
+            (variable.kind == Kind::Float64 && variable.dimensions.is_empty())
+                .then_some((variable.reference, place as u32))
+        });
+        real.unzip()
+    }
+
+    fn columns(&self, binding: &Binding) -> Vec<Column> {
+        let variables = &self.fmu.description().variables;
+        let port = |v: usize| self.ports.places[v];
+        let is_real = |v: usize| variables[port(v).variable as usize].kind == Kind::Float64;
+        let mut columns: BTreeMap<usize, Column> = BTreeMap::new();
+        for (place, &(o, i)) in binding.feed_through.iter().enumerate() {
+            let (output, input) = (binding.outputs[o], binding.inputs[i]);
+            // Whole numbers and booleans have no derivative; their place stays zero.
+            if !is_real(output) || !is_real(input) {
+                continue;
+            }
+            let known = port(input);
+            let column = columns.entry(input).or_insert_with(|| {
+                let mut seed = vec![0.0; self.ports.sizes[known.variable as usize] as usize];
+                seed[known.element as usize] = 1.0;
+                Column { known: variables[known.variable as usize].reference, seed, ..Column::default() }
+            });
+            let (unknown, first) = (port(output), column.sensitivity.len());
+            column.unknowns.push(variables[unknown.variable as usize].reference);
+            let size = self.ports.sizes[unknown.variable as usize] as usize;
+            column.sensitivity.resize(first + size, 0.0);
+            column.picks.push((place, first + unknown.element as usize));
+        }
+        columns.into_values().collect()
+    }
+
+    /// A step with derivatives of inputs, other types than reals, or a rule for its length.
+    fn advance_in_calls(
+        &mut self,
+        span: Span,
+        u: Inputs<'_>,
+        y: &mut [f64],
+    ) -> Result<Advance, SubsystemError> {
+        if self.machine.phase() != Phase::Stepping {
+            return Err(self.wrong_phase("advance"));
+        }
+        let crossed = self.stepper.cross(&self.machine, &mut self.inputs, span, u, self.state)?;
+        self.arrive(crossed, y)
+    }
+
+    /// Goes on with a plain step after one of its calls answered something else than OK.
+    #[cold]
+    fn resume(
+        &mut self,
+        stage: Stage,
+        code: c_int,
+        span: Span,
+        u: Inputs<'_>,
+        y: &mut [f64],
+    ) -> Result<Advance, SubsystemError> {
+        let machine = &self.machine;
+        let code = match stage {
+            Stage::Inputs => {
+                machine.check(code, machine.calls.names().set_real)?;
+                machine.calls.step(span.start, span.h, self.stepper.is_final(span.start))
+            }
+            Stage::Step => code,
+            Stage::Outputs => {
+                machine.check(code, machine.calls.names().get_real)?;
+                OK
+            }
+        };
+        let crossed = self.stepper.follow_up(machine, &mut self.inputs, span, u, self.state, code)?;
+        self.arrive(crossed, y)
+    }
+
+    fn arrive(&mut self, crossed: Crossed, y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        let Crossed { reached, event, next_event } = crossed;
+        let received = self.outputs.receive(&self.machine, y);
+        self.machine.keep_rounding();
+        received?;
+        self.time = reached;
+        Ok(Advance { reached, event, next_event })
+    }
+
+    fn wrong_phase(&self, call: &'static str) -> SubsystemError {
+        let message = match self.machine.phase() {
+            Phase::Dead => {
+                "an instance of this FMU failed fatally; none of them may be called any more".to_owned()
+            }
+            Phase::Failed => "it failed before; it can only be started again".to_owned(),
+            phase => format!("`{call}` was called in the phase {phase:?}"),
+        };
+        SubsystemError::Infeasible { message }
+    }
+}
+
+impl Subsystem for FmuSubsystem {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
+        let description = self.fmu.description();
+        let route = |bound: &[usize]| Route::new(&self.fmu, &self.ports, bound);
+        self.inputs = route(&binding.inputs);
+        self.outputs = route(&binding.outputs);
+        self.probes = route(&binding.probes);
+        self.columns = self.columns(binding);
+        self.stepper.scratch = vec![0.0; binding.inputs.len()];
+        self.stepper.middle = vec![0.0; binding.inputs.len()];
+        let (references, places) = self.real_inputs(&binding.inputs);
+        let order = self.info.capabilities.input_derivatives;
+        if order == 0 || references.is_empty() || self.stepper.sub_steps > 1 {
+            // It takes values only.
+        } else if description.version == Version::Fmi3 {
+            if !intermediate_inputs(description).is_empty() {
+                let scratch = vec![0.0; references.len()];
+                self.stepper.intermediate = Some(Intermediate { references, places, scratch });
+            }
+        } else {
+            let n = references.len();
+            let count = n * usize::from(order);
+            self.stepper.derivatives = Some(Derivatives {
+                references: references.iter().copied().cycle().take(count).collect(),
+                places: places.iter().copied().cycle().take(count).collect(),
+                orders: (0..count).map(|k| 1 + (k / n) as c_int).collect(),
+                values: vec![0.0; count],
+            });
+        }
+        self.is_plain = self.stepper.rule == StepRule::Any;
+        self.follows = self.stepper.follows();
+        Ok(())
+    }
+
+    fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
+        self.machine.reset()?;
+        self.stepper.engine_goes_back = false;
+        if let StepRule::Constant(first) = &mut self.stepper.rule {
+            *first = None;
+        }
+        self.settings.apply(&self.machine)?;
+        let stop = setup.stop + BEYOND * (setup.stop - setup.start);
+        let experiment = Experiment { tolerance: self.options.tolerance, start: setup.start, stop };
+        let code = self.machine.calls.enter_initialization(&experiment);
+        self.machine.check(code, self.machine.calls.names().enter)?;
+        self.machine.set_phase(Phase::Initialization);
+        self.time = setup.start;
+        self.inputs.fill_gaps(&self.machine)
+    }
+
+    fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        if !matches!(self.machine.phase(), Phase::Initialization | Phase::Stepping) {
+            return Err(self.wrong_phase("evaluate"));
+        }
+        self.inputs.send(&self.machine, u.value)?;
+        let received = self.outputs.receive(&self.machine, y);
+        self.machine.keep_rounding();
+        received
+    }
+
+    fn start(&mut self) -> Result<(), SubsystemError> {
+        if self.machine.phase() != Phase::Initialization {
+            return Err(self.wrong_phase("start"));
+        }
+        self.machine.check(self.machine.calls.exit_initialization(), self.machine.calls.names().exit)?;
+        if self.stepper.event_mode {
+            // FMI 3.0.2 section 2.3.3: with `eventModeUsed` initialization ends in event mode.
+            self.machine.settle_events()?;
+        }
+        self.machine.set_phase(Phase::Stepping);
+        self.machine.keep_rounding();
+        Ok(())
+    }
+
+    fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        let is_plain = self.is_plain && (u.slope.is_empty() || !self.follows);
+        if let (true, Route::Direct(inputs), Route::Direct(outputs)) =
+            (is_plain && self.machine.phase() == Phase::Stepping, &self.inputs, &self.outputs)
+        {
+            let step = (span.start, span.h, self.stepper.is_final(span.start));
+            let answer = self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y));
+            self.machine.keep_rounding_in_steps();
+            return match answer {
+                Ok(()) => {
+                    self.time = span.end;
+                    Ok(Advance::whole(span))
+                }
+                Err((stage, code)) => self.resume(stage, code, span, u, y),
+            };
+        }
+        self.advance_in_calls(span, u, y)
+    }
+
+    fn feed_through(&mut self, d: &mut [f64]) -> Result<(), SubsystemError> {
+        if !self.info.capabilities.feed_through_values {
+            return Err(SubsystemError::Unsupported { call: "feed_through" });
+        }
+        d.fill(0.0);
+        for column in &mut self.columns {
+            let code = self.machine.calls.directional(Direction {
+                unknowns: &column.unknowns,
+                knowns: std::slice::from_ref(&column.known),
+                seed: &column.seed,
+                sensitivity: &mut column.sensitivity,
+            });
+            self.machine.check(code, self.machine.calls.names().directional)?;
+            for &(to, from) in &column.picks {
+                d[to] = column.sensitivity[from];
+            }
+        }
+        Ok(())
+    }
+
+    fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
+        self.probes.receive(&self.machine, z)
+    }
+
+    fn save(&mut self) -> Result<(), SubsystemError> {
+        if !self.info.capabilities.can_restore {
+            return Err(SubsystemError::Unsupported { call: "save" });
+        }
+        self.machine
+            .check(self.machine.calls.get_state(&mut self.state), self.machine.calls.names().get_state)?;
+        self.stepper.engine_goes_back = true;
+        self.stepper.saved_time = self.time;
+        Ok(())
+    }
+
+    fn restore(&mut self) -> Result<(), SubsystemError> {
+        if self.state.is_null() {
+            return Err(SubsystemError::Unsupported { call: "restore" });
+        }
+        self.machine.check(self.machine.calls.set_state(self.state), self.machine.calls.names().set_state)?;
+        self.machine.set_phase(Phase::Stepping);
+        self.time = self.stepper.saved_time;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), SubsystemError> {
+        if self.machine.phase() != Phase::Stepping {
+            return Ok(());
+        }
+        self.machine.set_phase(Phase::Ended);
+        self.machine.check(self.machine.calls.terminate(), self.machine.calls.names().terminate)
+    }
+}
+
+impl Drop for FmuSubsystem {
+    fn drop(&mut self) {
+        match self.machine.phase() {
+            Phase::Dead => {}
+            _ => self.machine.calls.free_state(&mut self.state),
+        }
+    }
+}
+
+impl std::fmt::Debug for FmuSubsystem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let version = match self.machine.calls {
+            Calls::Fmi1(_) => "FMI 1",
+            Calls::Fmi2(_) => "FMI 2",
+            Calls::Fmi3(_) => "FMI 3",
+        };
+        write!(f, "FmuSubsystem({}, {version})", self.fmu.path().display())
+    }
+}

@@ -1,0 +1,52 @@
+//! Co-simulation FMUs of FMI 1.0, 2.0 and 3.0 as subsystems of powerbond.
+//!
+//! ```no_run
+//! use powerbond_fmi::{Fmu, Options};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let fmu = Fmu::open("wheel.fmu")?;
+//! println!("{} has {} variables", fmu.description().model_name, fmu.description().variables.len());
+//! let options = Options { parameters: vec![("mass".to_owned(), 40.0.into())], ..Options::default() };
+//! let wheel = fmu.instantiate("wheel", &options)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An FMU is other people's native code in a zip file. Files are checked before they are written or believed
+//! ([`archive`], [`description`]); what its library does once it is loaded is beyond this crate. This is the only crate
+//! with `unsafe` code, and only where a function of an FMU is called or calls back.
+
+#![warn(missing_docs)]
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod archive;
+mod calls;
+pub mod description;
+mod elf;
+pub mod error;
+mod fmi1;
+mod fmi2;
+mod fmi3;
+mod fmu;
+mod folder;
+mod instance;
+mod library;
+mod loaded;
+mod log;
+mod machine;
+mod numbers;
+mod ports;
+mod preload;
+pub mod probe;
+mod rounding;
+mod settings;
+mod status;
+mod stepping;
+mod transfer;
+mod value;
+
+pub use error::FmuError;
+pub use fmu::{Fmu, Options};
+pub use instance::FmuSubsystem;
+pub use log::{Log, LogLine};
+pub use status::Status;
+pub use value::Value;

@@ -1,0 +1,151 @@
+//! The shared library of an FMU: where it lies and how it is loaded.
+
+use crate::elf;
+use crate::error::LibraryError;
+use crate::preload;
+use libloading::Symbol;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Names of this platform's folder, FMI 3's and FMI 2's.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+const FOLDERS: &[&str] = &["x86_64-linux", "linux64"];
+#[cfg(all(target_os = "linux", target_arch = "x86"))]
+const FOLDERS: &[&str] = &["x86-linux", "linux32"];
+#[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+const FOLDERS: &[&str] = &["aarch64-linux"];
+#[cfg(all(target_os = "windows", target_arch = "x86_64"))]
+const FOLDERS: &[&str] = &["x86_64-windows", "win64"];
+#[cfg(all(target_os = "windows", target_arch = "x86"))]
+const FOLDERS: &[&str] = &["x86-windows", "win32"];
+#[cfg(all(target_os = "windows", target_arch = "aarch64"))]
+const FOLDERS: &[&str] = &["aarch64-windows"];
+#[cfg(all(target_os = "macos", target_arch = "x86_64"))]
+const FOLDERS: &[&str] = &["x86_64-darwin", "darwin64"];
+#[cfg(all(target_os = "macos", target_arch = "aarch64"))]
+const FOLDERS: &[&str] = &["aarch64-darwin", "darwin64"];
+#[cfg(not(any(target_os = "linux", target_os = "windows", target_os = "macos")))]
+const FOLDERS: &[&str] = &[];
+
+const EXTENSION: &str = if cfg!(windows) {
+    "dll"
+} else if cfg!(target_os = "macos") {
+    "dylib"
+} else {
+    "so"
+};
+
+/// Finds the library of this platform in an unpacked FMU.
+pub fn locate(root: &Path, identifier: &str) -> Result<PathBuf, LibraryError> {
+    let binaries = root.join("binaries");
+    let file = format!("{identifier}.{EXTENSION}");
+    let here: Vec<PathBuf> = FOLDERS.iter().map(|folder| binaries.join(folder)).collect();
+    if let Some(path) = here.iter().map(|folder| folder.join(&file)).find(|path| path.is_file()) {
+        return Ok(path);
+    }
+    match here.iter().zip(FOLDERS).find(|(path, _)| path.is_dir()) {
+        Some((path, folder)) => Err(LibraryError::Missing {
+            expected: format!("binaries/{folder}/{file}"),
+            found: listing(path, "nothing"),
+        }),
+        None => Err(LibraryError::Platform {
+            wanted: FOLDERS.join(" or "),
+            found: listing(&binaries, "no libraries at all (perhaps sources only)"),
+        }),
+    }
+}
+
+fn listing(folder: &Path, nothing: &str) -> String {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    if names.is_empty() { nothing.to_owned() } else { names.join(", ") }
+}
+
+/// A loaded library; unloaded when dropped.
+pub struct Library {
+    handle: libloading::Library,
+    name: String,
+}
+
+impl Library {
+    /// Loads a library with all its symbols bound at once, so that a missing one shows now and not in a step.
+    pub fn open(path: &Path) -> Result<Self, LibraryError> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(message) = elf::damage(path) {
+            return Err(LibraryError::Load { library: name, message });
+        }
+        preload::always();
+        let mut opened = open_now(path).map_err(|error| text(&error));
+        if opened.as_ref().is_err_and(|message| preload::for_missing(message)) {
+            opened = open_now(path).map_err(|error| text(&error));
+        }
+        match opened {
+            Ok(handle) => Ok(Library { handle, name }),
+            Err(message) => {
+                let message = format!("{message}{}", preload::advice(&message));
+                Err(LibraryError::Load { library: name, message })
+            }
+        }
+    }
+
+    /// A function that the standard requires. `F` must be its type in the standard's headers.
+    pub fn required<F: Copy>(&self, symbol: &str) -> Result<F, LibraryError> {
+        self.optional(symbol)
+            .ok_or_else(|| LibraryError::Symbol { library: self.name.clone(), symbol: symbol.to_owned() })
+    }
+
+    /// A function that may be missing. `F` must be its type in the standard's headers.
+    pub fn optional<F: Copy>(&self, symbol: &str) -> Option<F> {
+        // Safety: the FMI standards fix the type of the function behind each name; the tables in fmi1.rs, fmi2.rs and
+        // fmi3.rs, which alone call this, follow their headers.
+        let found: Result<Symbol<'_, F>, _> = unsafe { self.handle.get(symbol) };
+        found.ok().map(|f| *f)
+    }
+}
+
+#[cfg(unix)]
+fn open_now(path: &Path) -> Result<libloading::Library, libloading::Error> {
+    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+    // Safety: loading runs the library's initializers. That is what a user asks for by running an FMU; FMI 2.0.5
+    // section 2.1 and FMI 3.0.2 section 2.5.1.2 have the importer load it.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
+}
+
+#[cfg(windows)]
+fn open_now(path: &Path) -> Result<libloading::Library, libloading::Error> {
+    use libloading::os::windows::{LOAD_WITH_ALTERED_SEARCH_PATH, Library};
+    // Safety: as on Unix; libraries beside the FMU's are found too, as FMI 2.0.5 section 2.3 asks.
+    unsafe { Library::load_with_flags(path, LOAD_WITH_ALTERED_SEARCH_PATH) }.map(Into::into)
+}
+
+/// The loader's own text is in the source; libloading prints only its summary.
+fn text(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or(error.to_string(), ToString::to_string)
+}
+
+/// The folder of resources as FMI 1 and 2 want it: a URI.
+pub fn uri(path: &Path) -> String {
+    let text = path.to_string_lossy().replace('\\', "/");
+    let mut uri = String::from(if text.starts_with('/') { "file://" } else { "file:///" });
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' | b':' => {
+                uri.push(byte.into())
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_become_uris() {
+        assert_eq!(uri(Path::new("/tmp/a b/ä")), "file:///tmp/a%20b/%C3%A4");
+        assert_eq!(uri(Path::new("C:\\x\\y")), "file:///C:/x/y");
+    }
+}

@@ -1,0 +1,142 @@
+//! A loaded library with the files it lives in, and what it can really do.
+
+use crate::archive::Unpacked;
+use crate::description::{Causality, CoSimulation, Kind, ModelDescription, Variable, Version};
+use crate::error::LibraryError;
+use crate::fmu::Options;
+use crate::library::{self, Library};
+use crate::{fmi1, fmi2, fmi3};
+use powerbond_core::subsystem::Capabilities;
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// A loaded library with the files it lives in. The library goes first, then the files.
+pub(crate) struct Loaded {
+    pub api: Api,
+    pub resources: CString,
+    pub shortcomings: Vec<String>,
+    _files: Unpacked,
+}
+
+pub(crate) enum Api {
+    Fmi1(Arc<fmi1::Api>),
+    Fmi2(Arc<fmi2::Api>),
+    Fmi3(Arc<fmi3::Api>),
+}
+
+/// Real inputs that an FMI 3 FMU takes inside steps: all of them, or none where one cannot be.
+pub(crate) fn intermediate_inputs(description: &ModelDescription) -> Vec<u32> {
+    let offered = description.co_simulation.as_ref().is_some_and(|i| i.provides_intermediate_update);
+    let reals = || {
+        let inputs = description.variables.iter();
+        inputs.filter(|v| v.causality == Causality::Input && v.kind.is_real())
+    };
+    let fits = |v: &Variable| v.kind == Kind::Float64 && v.dimensions.is_empty() && v.intermediate_update;
+    if offered && description.version == Version::Fmi3 && reals().all(fits) {
+        reals().map(|v| v.reference).collect()
+    } else {
+        Vec::new()
+    }
+}
+
+impl Loaded {
+    pub fn new(
+        files: Unpacked,
+        description: &ModelDescription,
+        interface: &CoSimulation,
+    ) -> Result<Self, LibraryError> {
+        let root = files.path();
+        let path = library::locate(root, &interface.model_identifier)?;
+        let library = Library::open(&path)?;
+        let resources = root.join("resources");
+        let (api, location) = match description.version {
+            Version::Fmi1 => (
+                Api::Fmi1(Arc::new(fmi1::Api::load(library, &interface.model_identifier)?)),
+                library::uri(root),
+            ),
+            Version::Fmi2 => (Api::Fmi2(Arc::new(fmi2::Api::load(library)?)), library::uri(&resources)),
+            Version::Fmi3 => {
+                // FMI 3.0.2 section 2.2.2: an absolute path with a separator at its end.
+                let path = format!("{}{}", resources.display(), std::path::MAIN_SEPARATOR);
+                (Api::Fmi3(Arc::new(fmi3::Api::load(library)?)), path)
+            }
+        };
+        let mut loaded = Loaded {
+            api,
+            resources: CString::new(location).unwrap_or_default(),
+            shortcomings: Vec::new(),
+            _files: files,
+        };
+        loaded.shortcomings = loaded.find_shortcomings(interface);
+        Ok(loaded)
+    }
+
+    fn has_state(&self) -> bool {
+        match &self.api {
+            Api::Fmi1(_) => false,
+            Api::Fmi2(api) => api.has_state(),
+            Api::Fmi3(api) => api.has_state(),
+        }
+    }
+
+    fn has_directional(&self) -> bool {
+        match &self.api {
+            Api::Fmi1(_) => false,
+            Api::Fmi2(api) => api.has_directional(),
+            Api::Fmi3(api) => api.has_directional(),
+        }
+    }
+
+    fn has_input_derivatives(&self) -> bool {
+        match &self.api {
+            Api::Fmi1(api) => api.has_input_derivatives(),
+            Api::Fmi2(api) => api.has_input_derivatives(),
+            Api::Fmi3(_) => false,
+        }
+    }
+
+    fn has_event_mode(&self) -> bool {
+        matches!(&self.api, Api::Fmi3(api) if api.has_event_mode())
+    }
+
+    fn find_shortcomings(&self, interface: &CoSimulation) -> Vec<String> {
+        let mut list = Vec::new();
+        let mut check = |declared: bool, there: bool, what: &str| {
+            if declared && !there {
+                list.push(format!("the description declares {what}, but the library lacks the functions"));
+            }
+        };
+        check(interface.can_get_and_set_state, self.has_state(), "that its state can be kept");
+        check(interface.provides_directional_derivatives, self.has_directional(), "directional derivatives");
+        check(interface.can_interpolate_inputs, self.has_input_derivatives(), "that it interpolates inputs");
+        check(interface.has_event_mode, self.has_event_mode(), "event mode");
+        list
+    }
+
+    /// What an instance can do, given what is declared, what the library has and what is asked for.
+    pub fn capabilities(
+        &self,
+        description: &ModelDescription,
+        interface: &CoSimulation,
+        options: &Options,
+    ) -> Capabilities {
+        let takes = if options.sub_steps > 1 || !intermediate_inputs(description).is_empty() {
+            2
+        } else if interface.can_interpolate_inputs && self.has_input_derivatives() {
+            options.input_derivatives.unwrap_or(1).min(2)
+        } else {
+            0
+        };
+        let event_mode = interface.has_event_mode && self.has_event_mode();
+        Capabilities {
+            can_restore: interface.can_get_and_set_state && self.has_state(),
+            can_refresh: false,
+            input_derivatives: options.input_derivatives.map_or(takes, |wish| wish.min(takes)),
+            feed_through_values: interface.provides_directional_derivatives && self.has_directional(),
+            may_return_early: options.events && (interface.might_return_early || event_mode),
+            fixed_step: interface.fixed_internal_step_size.filter(|_| !options.any_step_size),
+            min_step: None,
+            max_step: None,
+        }
+    }
+}

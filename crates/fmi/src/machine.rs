@@ -1,0 +1,187 @@
+//! An instance with its place in the standard's state machine, and what becomes of every status.
+
+use crate::calls::{Calls, DiscreteStates};
+use crate::rounding;
+use crate::status::{MISSING, OK, Status};
+use powerbond_core::subsystem::SubsystemError;
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How many times discrete states may ask for another iteration.
+const MAX_ITERATIONS: u32 = 1000;
+
+/// Where an instance is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Instantiated,
+    Initialization,
+    Stepping,
+    Ended,
+    /// After an error: it can be reset and freed.
+    Failed,
+    /// After a fatal error: nothing may be called any more, on no instance of the FMU.
+    Dead,
+}
+
+/// An instance and what is known about its state.
+pub(crate) struct Machine {
+    pub calls: Calls,
+    phase: Cell<Phase>,
+    warnings: Cell<u64>,
+    rounded: Cell<bool>,
+    steps: Cell<u32>,
+    /// Shared by all instances of the FMU.
+    fatal: Arc<AtomicBool>,
+}
+
+impl Machine {
+    pub fn new(calls: Calls, fatal: Arc<AtomicBool>) -> Self {
+        Machine {
+            calls,
+            phase: Cell::new(Phase::Instantiated),
+            warnings: Cell::new(0),
+            rounded: Cell::new(false),
+            steps: Cell::new(0),
+            fatal,
+        }
+    }
+
+    pub fn phase(&self) -> Phase {
+        if self.fatal.load(Ordering::Relaxed) { Phase::Dead } else { self.phase.get() }
+    }
+
+    pub fn set_phase(&self, phase: Phase) {
+        self.phase.set(phase);
+    }
+
+    /// How many calls returned a warning.
+    pub fn warnings(&self) -> u64 {
+        self.warnings.get()
+    }
+
+    /// What a status means for the run: warnings are counted, everything else but OK ends it.
+    #[inline]
+    pub fn check(&self, code: c_int, call: &'static str) -> Result<(), SubsystemError> {
+        if code == OK { Ok(()) } else { self.unusual(code, call) }
+    }
+
+    #[cold]
+    fn unusual(&self, code: c_int, call: &'static str) -> Result<(), SubsystemError> {
+        match Status::from_code(code) {
+            Status::Ok => Ok(()),
+            Status::Warning => {
+                self.warnings.set(self.warnings.get() + 1);
+                Ok(())
+            }
+            status => Err(self.fault(status, call, "")),
+        }
+    }
+
+    /// Undoes a change of the floating-point mode, and says so once.
+    pub fn keep_rounding(&self) {
+        if rounding::restore() {
+            self.complain_about_rounding();
+        }
+    }
+
+    /// The same after a step of a light FMU, where asking for the mode costs as much as the step: it waits for all
+    /// arithmetic to end. FMUs that change the mode do so when they start or in every step, so the first steps are
+    /// looked at, then every 64th, and all of them once it has happened.
+    #[inline(always)]
+    pub fn keep_rounding_in_steps(&self) {
+        let step = self.steps.get();
+        self.steps.set(step.wrapping_add(1));
+        if step < 8 || step & 63 == 0 || self.rounded.get() {
+            self.keep_rounding();
+        }
+    }
+
+    #[cold]
+    fn complain_about_rounding(&self) {
+        if !self.rounded.replace(true) {
+            let message =
+                "it changes the rounding mode or flushes denormals; the mode is restored after every call";
+            let category = "powerbond".to_owned();
+            self.calls.environment().line(Status::Warning, category, message.to_owned());
+        }
+    }
+
+    /// The error of a failed call, with the FMU's last words.
+    pub fn fault(&self, status: Status, call: &'static str, remark: &str) -> SubsystemError {
+        match status {
+            Status::Error | Status::Illegal(_) => self.phase.set(Phase::Failed),
+            Status::Fatal => {
+                self.phase.set(Phase::Dead);
+                self.fatal.store(true, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+        let words = self.calls.environment().take_recent();
+        let hint = match status {
+            Status::Pending => "it works in the background, which was not asked for",
+            _ => remark,
+        };
+        let parts = [words.trim_start_matches(": "), hint];
+        let message: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        SubsystemError::Status {
+            call,
+            status: status.name(self.calls.version()),
+            message: message.join("; "),
+        }
+    }
+
+    /// Lets discrete states settle in event mode and goes on to step mode; gives the time of the next event.
+    pub fn settle_events(&self) -> Result<Option<f64>, SubsystemError> {
+        let Calls::Fmi3(instance) = &self.calls else { return Ok(None) };
+        let call = self.calls.names().event;
+        for _ in 0..MAX_ITERATIONS {
+            let (code, DiscreteStates { again, terminate, next_event }) = instance.update_discrete_states();
+            self.check(code, call)?;
+            if terminate {
+                return Err(SubsystemError::Infeasible {
+                    message: "the model asks to end the simulation at an event".to_owned(),
+                });
+            }
+            if !again {
+                self.check(instance.enter_step_mode(), call)?;
+                return Ok(next_event);
+            }
+        }
+        Err(SubsystemError::Infeasible {
+            message: format!("discrete states did not settle in {MAX_ITERATIONS} iterations of an event"),
+        })
+    }
+
+    /// Handles an event at the end of a step.
+    pub fn handle_event(&self) -> Result<Option<f64>, SubsystemError> {
+        let Calls::Fmi3(instance) = &self.calls else { return Ok(None) };
+        self.check(instance.enter_event_mode(), self.calls.names().event)?;
+        self.settle_events()
+    }
+
+    /// Back to the state after instantiation.
+    pub fn reset(&self) -> Result<(), SubsystemError> {
+        match self.phase() {
+            Phase::Instantiated => Ok(()),
+            Phase::Dead => {
+                Err(self.fault(Status::from_code(MISSING), self.calls.names().reset, "after a fatal error"))
+            }
+            _ => {
+                self.check(self.calls.reset(), self.calls.names().reset)?;
+                self.phase.set(Phase::Instantiated);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if self.phase() == Phase::Dead {
+            // FMI 2.0.5 section 2.1.3, FMI 3.0.2 section 2.2.4: after a fatal error not even freeing is allowed.
+            self.calls.abandon();
+        }
+    }
+}

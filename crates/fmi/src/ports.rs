@@ -1,0 +1,212 @@
+//! The variables of an FMU as the engine sees them: numbers, one per element of an array.
+
+use crate::description::{Causality, Dimension, Kind, ModelDescription, Variable};
+use crate::error::{DescriptionError, DescriptionProblem};
+use crate::value::Value;
+use powerbond_core::subsystem::{self, Capabilities, FeedThrough, Info, ValueKind};
+use powerbond_core::units::Unit;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// More elements than a co-simulation exchanges one by one.
+const MAX_ELEMENTS: u64 = 10_000_000;
+
+/// More pairs than a feed-through graph is worth.
+const MAX_PAIRS: usize = 5_000_000;
+
+/// Where a variable of the engine lies in the FMU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Port {
+    /// Index into [`ModelDescription::variables`].
+    pub variable: u32,
+    /// Which element of it, row by row.
+    pub element: u32,
+}
+
+/// The engine's view of an FMU.
+///
+/// All numeric variables are in it: reals, whole numbers, booleans and enumerations. Whole numbers, booleans and
+/// enumerations are converted to and from `f64` until the engine exchanges discrete values; strings, binaries and
+/// clocks are in the description only. Elements of arrays are called `x[1]` or `a[1,2]`.
+pub(crate) struct Ports {
+    /// For each variable of `info` its place in the FMU.
+    pub places: Vec<Port>,
+    /// For each variable of the description its number of elements.
+    pub sizes: Vec<u32>,
+    /// What the engine is told.
+    pub info: Arc<Info>,
+}
+
+impl Ports {
+    /// `structural` holds changed structural parameters, by value reference.
+    pub fn new(
+        kind: &str,
+        description: &ModelDescription,
+        structural: &BTreeMap<u32, u64>,
+        capabilities: Capabilities,
+    ) -> Result<Self, DescriptionError> {
+        let lengths = Lengths::new(description, structural);
+        let sizes = sizes(description, &lengths)?;
+        let mut places = Vec::new();
+        let mut variables = Vec::new();
+        let mut first = vec![u32::MAX; description.variables.len()];
+        for (v, variable) in description.variables.iter().enumerate() {
+            // An element of the engine has one sign; the value itself is there under its other name.
+            if !variable.kind.is_numeric() || variable.negated {
+                continue;
+            }
+            first[v] = variables.len() as u32;
+            let shape: Vec<u64> = variable.dimensions.iter().map(|d| lengths.of(d)).collect();
+            for element in 0..sizes[v] {
+                places.push(Port { variable: v as u32, element });
+                variables.push(as_engine_variable(description, variable, element, &shape));
+            }
+        }
+        let feed_through = expand(description, &first, &sizes);
+        let info = Info { kind: kind.to_owned(), variables, feed_through, capabilities };
+        Ok(Ports { places, sizes, info: Arc::new(info) })
+    }
+}
+
+/// The start value of element `element` as a number, if there is one.
+pub(crate) fn start_number(description: &ModelDescription, variable: &Variable, element: u32) -> Option<f64> {
+    let value = match variable.start.as_ref()? {
+        Value::List(items) => items.get(element as usize)?,
+        single => single,
+    };
+    value.number(variable.kind, description.type_of(variable))
+}
+
+fn as_engine_variable(
+    description: &ModelDescription,
+    variable: &Variable,
+    element: u32,
+    lengths: &[u64],
+) -> subsystem::Variable {
+    let causality = match variable.causality {
+        Causality::Input => subsystem::Causality::Input,
+        Causality::Output => subsystem::Causality::Output,
+        _ => subsystem::Causality::Local,
+    };
+    subsystem::Variable {
+        name: element_name(&variable.name, element, lengths),
+        causality,
+        kind: match variable.kind {
+            kind if kind.is_real() => ValueKind::Real,
+            Kind::Boolean => ValueKind::Boolean,
+            Kind::Enumeration => ValueKind::Enumeration,
+            _ => ValueKind::Integer,
+        },
+        unit: variable.unit.map(|u| unit(&description.units[u as usize].unit, variable.relative_quantity)),
+        start: start_number(description, variable, element).unwrap_or(0.0),
+        nominal: variable.nominal.map_or(1.0, f64::abs),
+        description: variable.description.to_string(),
+    }
+}
+
+fn unit(unit: &Unit, relative: bool) -> Unit {
+    let mut unit = unit.clone();
+    if let (true, Some(si)) = (relative, &mut unit.si) {
+        si.offset = 0.0;
+    }
+    unit
+}
+
+fn element_name(name: &str, element: u32, lengths: &[u64]) -> String {
+    if lengths.is_empty() {
+        return name.to_owned();
+    }
+    let mut rest = u64::from(element);
+    let mut indices: Vec<String> = Vec::with_capacity(lengths.len());
+    for &length in lengths.iter().rev() {
+        indices.push((rest % length + 1).to_string());
+        rest /= length;
+    }
+    indices.reverse();
+    format!("{name}[{}]", indices.join(","))
+}
+
+/// Values of structural parameters, by value reference.
+struct Lengths(BTreeMap<u32, u64>);
+
+impl Lengths {
+    fn new(description: &ModelDescription, changed: &BTreeMap<u32, u64>) -> Self {
+        let structural = |v: &&Variable| v.causality == Causality::StructuralParameter;
+        let started = description
+            .variables
+            .iter()
+            .filter(structural)
+            .map(|v| (v.reference, start_number(description, v, 0).map_or(0, |x| x.max(0.0) as u64)));
+        let mut lengths: BTreeMap<u32, u64> = started.collect();
+        lengths.extend(changed);
+        Lengths(lengths)
+    }
+
+    fn of(&self, dimension: &Dimension) -> u64 {
+        match dimension {
+            Dimension::Fixed(length) => *length,
+            Dimension::Parameter(reference) => self.0.get(reference).copied().unwrap_or(0),
+        }
+    }
+}
+
+fn sizes(description: &ModelDescription, lengths: &Lengths) -> Result<Vec<u32>, DescriptionError> {
+    let mut total = 0u64;
+    let size = |variable: &Variable| {
+        let size = variable.dimensions.iter().map(|d| lengths.of(d)).fold(1u64, u64::saturating_mul);
+        total = total.saturating_add(size);
+        if total > MAX_ELEMENTS + description.variables.len() as u64 {
+            let name = variable.name.to_string();
+            let problem = DescriptionProblem::ArraySize { name, size, limit: MAX_ELEMENTS };
+            return Err(DescriptionError { file: "modelDescription.xml", line: 1, problem });
+        }
+        Ok(size as u32)
+    };
+    description.variables.iter().map(size).collect()
+}
+
+/// Feed-through between elements: every element of an output may depend on every element of an input.
+fn expand(description: &ModelDescription, first: &[u32], sizes: &[u32]) -> FeedThrough {
+    let FeedThrough::Declared(mut pairs) = description.feed_through() else { return FeedThrough::Unknown };
+    let mut others = Vec::new();
+    // Other names of an output follow the same inputs.
+    pairs.sort_unstable();
+    for (v, variable) in description.variables.iter().enumerate() {
+        if let (Some(of), Causality::Output) = (variable.alias_of, variable.causality) {
+            let first = pairs.partition_point(|p| p.0 < of as usize);
+            let same = pairs[first..].iter().take_while(|p| p.0 == of as usize).map(|p| (v, p.1));
+            others.extend(same);
+        }
+        if others.len() > MAX_PAIRS {
+            return FeedThrough::Unknown;
+        }
+    }
+    pairs.extend(others);
+    let mut expanded = Vec::with_capacity(pairs.len());
+    for (output, input) in pairs {
+        if first[output] == u32::MAX || first[input] == u32::MAX {
+            continue;
+        }
+        for o in 0..sizes[output] {
+            expanded.extend(
+                (0..sizes[input]).map(|i| ((first[output] + o) as usize, (first[input] + i) as usize)),
+            );
+        }
+        if expanded.len() > MAX_PAIRS {
+            return FeedThrough::Unknown;
+        }
+    }
+    FeedThrough::Declared(expanded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::element_name;
+
+    #[test]
+    fn elements_are_counted_from_one_and_row_by_row() {
+        assert_eq!(element_name("x", 0, &[]), "x");
+        assert_eq!(element_name("x", 2, &[4]), "x[3]");
+        assert_eq!(element_name("a", 4, &[2, 3]), "a[2,2]");
+    }
+}

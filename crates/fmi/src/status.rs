@@ -1,0 +1,80 @@
+//! The status that every function of an FMU returns.
+
+use crate::description::Version;
+use std::ffi::c_int;
+use std::fmt;
+
+/// What a call came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// All went well.
+    Ok,
+    /// Went well, but the model has something to say.
+    Warning,
+    /// Not done, or only a part of it.
+    Discard,
+    /// Failed; the instance can be reset or freed.
+    Error,
+    /// Failed; no instance of this FMU may be called any more.
+    Fatal,
+    /// Still at work in the background.
+    Pending,
+    /// The library lacks the function.
+    Missing,
+    /// Nothing that the standard knows.
+    Illegal(c_int),
+}
+
+/// Stands for the status of a function that the library lacks.
+pub(crate) const MISSING: c_int = c_int::MIN;
+
+/// Stands for a step that went well, but with more to be told than that.
+pub(crate) const EVENTFUL: c_int = c_int::MAX;
+
+/// All went well.
+pub(crate) const OK: c_int = 0;
+
+impl Status {
+    /// From the number that a function returned.
+    pub fn from_code(code: c_int) -> Self {
+        match code {
+            OK => Status::Ok,
+            1 => Status::Warning,
+            2 => Status::Discard,
+            3 => Status::Error,
+            4 => Status::Fatal,
+            5 => Status::Pending,
+            MISSING => Status::Missing,
+            other => Status::Illegal(other),
+        }
+    }
+
+    /// As the standard of this version names it.
+    pub fn name(self, version: Version) -> String {
+        let prefix = match version {
+            Version::Fmi1 => "fmi",
+            Version::Fmi2 => "fmi2",
+            Version::Fmi3 => "fmi3",
+        };
+        match self {
+            Status::Missing => "nothing, as the library lacks this function".to_owned(),
+            Status::Illegal(code) => format!("the illegal status {code}"),
+            known => format!("{prefix}{known}"),
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Status::Ok => "OK",
+            Status::Warning => "Warning",
+            Status::Discard => "Discard",
+            Status::Error => "Error",
+            Status::Fatal => "Fatal",
+            Status::Pending => "Pending",
+            Status::Missing => "Missing",
+            Status::Illegal(_) => "Illegal",
+        })
+    }
+}

@@ -1,0 +1,310 @@
+//! How an instance crosses a span of time: inputs on the way, unfinished steps, events.
+
+use crate::calls::{Calls, Stepped};
+use crate::fmi3::Intermediate;
+use crate::machine::Machine;
+use crate::status::{OK, Status};
+use crate::transfer::Route;
+use powerbond_core::subsystem::{Inputs, Span, SubsystemError};
+use std::ffi::c_int;
+
+/// How many pieces a span may fall into before the model is said to be stuck.
+const MAX_PIECES: u32 = 1000;
+
+/// How many times a step that came nowhere is tried with half its length.
+const MAX_HALVINGS: u32 = 30;
+
+/// Which step sizes an FMU takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum StepRule {
+    /// All.
+    Any,
+    /// One and the same in a run; the first one counts.
+    Constant(Option<f64>),
+    /// Multiples of its internal step, in seconds.
+    MultiplesOf(f64),
+}
+
+impl StepRule {
+    /// Refuses a step size that the FMU does not take. A rest that the clock merged (1e-6 of a step) does not count.
+    pub fn check(&mut self, h: f64) -> Result<(), SubsystemError> {
+        let message = match self {
+            StepRule::Any => return Ok(()),
+            StepRule::Constant(first) => {
+                let first = *first.get_or_insert(h);
+                if (h - first).abs() <= 1e-5 * first {
+                    return Ok(());
+                }
+                format!(
+                    "the FMU takes steps of one length only (canHandleVariableCommunicationStepSize = false): the first \
+                     was {first} s, this one is {h} s. Use a fixed step that divides the run, or allow any step size \
+                     for this FMU"
+                )
+            }
+            StepRule::MultiplesOf(step) => {
+                let ratio = h / *step;
+                if ratio.round() >= 1.0 && (ratio - ratio.round()).abs() <= 1e-5 * ratio {
+                    return Ok(());
+                }
+                format!("the FMU steps in multiples of {step} s (fixedInternalStepSize); {h} s is none")
+            }
+        };
+        Err(SubsystemError::Infeasible { message })
+    }
+}
+
+/// Derivatives of inputs, as FMI 1 and 2 take them.
+pub(crate) struct Derivatives {
+    /// The real inputs; twice if second derivatives are given.
+    pub references: Vec<u32>,
+    /// 1 for the first half, 2 for the second.
+    pub orders: Vec<c_int>,
+    /// The place of each in the engine's inputs.
+    pub places: Vec<u32>,
+    pub values: Vec<f64>,
+}
+
+impl Derivatives {
+    /// Sets the derivatives at `tau` seconds after the start of the span.
+    fn send(&mut self, machine: &Machine, u: Inputs<'_>, tau: f64) -> Result<(), SubsystemError> {
+        for ((value, &order), &place) in self.values.iter_mut().zip(&self.orders).zip(&self.places) {
+            let curvature = u.curvature.get(place as usize).copied().unwrap_or(0.0);
+            let slope = u.slope.get(place as usize).copied().unwrap_or(0.0);
+            *value = if order == 1 { slope + tau * curvature } else { curvature };
+        }
+        let code = machine.calls.set_input_derivatives(&self.references, &self.orders, &self.values);
+        machine.check(code, machine.calls.names().derivatives)
+    }
+}
+
+/// How far a span was crossed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Crossed {
+    pub reached: f64,
+    pub event: bool,
+    pub next_event: Option<f64>,
+}
+
+/// What an instance needs to cross a span.
+#[repr(C)] // The first two are read in every step, the rest is not.
+pub(crate) struct Stepper {
+    /// The time of the kept state.
+    pub saved_time: f64,
+    /// The engine keeps states: an unfinished step is given back to it instead of being continued with old inputs.
+    pub engine_goes_back: bool,
+    pub event_mode: bool,
+    pub sub_steps: u32,
+    pub rule: StepRule,
+    pub derivatives: Option<Derivatives>,
+    pub intermediate: Option<Intermediate>,
+    /// Inputs at a later time than the start of the span.
+    pub scratch: Vec<f64>,
+    /// Inputs in the middle of a sub-step.
+    pub middle: Vec<f64>,
+    /// Steps that fell into pieces.
+    pub interrupted: u64,
+}
+
+impl Stepper {
+    /// Whether derivatives of inputs change what is called in a step.
+    pub fn follows(&self) -> bool {
+        self.derivatives.is_some() || self.intermediate.is_some() || self.sub_steps > 1
+    }
+
+    /// Sets the inputs and crosses `span`.
+    pub fn cross(
+        &mut self,
+        machine: &Machine,
+        inputs: &mut Route,
+        span: Span,
+        u: Inputs<'_>,
+        state: *mut std::ffi::c_void,
+    ) -> Result<Crossed, SubsystemError> {
+        self.rule.check(span.h)?;
+        if self.sub_steps > 1 && !u.slope.is_empty() {
+            return self.cross_in_parts(machine, inputs, span, u, state);
+        }
+        inputs.send(machine, u.value)?;
+        let code = self.step(machine, span, u, span.start, span.h)?;
+        self.follow_up(machine, inputs, span, u, state, code)
+    }
+
+    /// No state before `t` will be set again.
+    #[inline]
+    pub fn is_final(&self, t: f64) -> bool {
+        !(self.engine_goes_back && t > self.saved_time)
+    }
+
+    /// Equal parts, each with the inputs at its middle.
+    fn cross_in_parts(
+        &mut self,
+        machine: &Machine,
+        inputs: &mut Route,
+        span: Span,
+        u: Inputs<'_>,
+        state: *mut std::ffi::c_void,
+    ) -> Result<Crossed, SubsystemError> {
+        let mut values = std::mem::take(&mut self.middle);
+        let crossed = self.cross_parts_with(&mut values, machine, inputs, span, u, state);
+        self.middle = values;
+        crossed
+    }
+
+    fn cross_parts_with(
+        &mut self,
+        values: &mut [f64],
+        machine: &Machine,
+        inputs: &mut Route,
+        span: Span,
+        u: Inputs<'_>,
+        state: *mut std::ffi::c_void,
+    ) -> Result<Crossed, SubsystemError> {
+        let mut total = Crossed { reached: span.start, event: false, next_event: None };
+        for index in 0..self.sub_steps {
+            let part = span.part(index, self.sub_steps);
+            let middle = 0.5 * (part.start + part.end) - span.start;
+            values.iter_mut().enumerate().for_each(|(i, value)| *value = u.at(i, middle));
+            let held = Inputs::constant(values);
+            inputs.send(machine, held.value)?;
+            let code = self.step(machine, part, held, part.start, part.h)?;
+            let crossed = self.follow_up(machine, inputs, part, held, state, code)?;
+            total.reached = crossed.reached;
+            total.event |= crossed.event;
+            total.next_event = crossed.next_event.or(total.next_event);
+            if crossed.reached < part.end {
+                break;
+            }
+        }
+        Ok(total)
+    }
+
+    /// One call of the step function from `t`; inputs are set, their derivatives are not yet.
+    fn step(
+        &mut self,
+        machine: &Machine,
+        span: Span,
+        u: Inputs<'_>,
+        t: f64,
+        h: f64,
+    ) -> Result<c_int, SubsystemError> {
+        if let (Some(derivatives), false) = (&mut self.derivatives, u.slope.is_empty()) {
+            derivatives.send(machine, u, t - span.start)?;
+        }
+        let is_final = self.is_final(t);
+        Ok(match (&machine.calls, &mut self.intermediate) {
+            (Calls::Fmi3(instance), Some(intermediate)) => {
+                instance.with_held(intermediate, u, span.start, || instance.step(t, h, is_final))
+            }
+            (calls, _) => calls.step(t, h, is_final),
+        })
+    }
+
+    /// After a step, `code` its answer; unless OK, with something special about it: a warning, an event, an early return, a discard.
+    pub fn follow_up(
+        &mut self,
+        machine: &Machine,
+        inputs: &mut Route,
+        span: Span,
+        u: Inputs<'_>,
+        state: *mut std::ffi::c_void,
+        code: c_int,
+    ) -> Result<Crossed, SubsystemError> {
+        if code == OK {
+            return Ok(Crossed { reached: span.end, event: false, next_event: None });
+        }
+        let call = machine.calls.names().step;
+        let mut crossed = Crossed { reached: span.start, event: false, next_event: None };
+        let (mut stepped, mut target) = (machine.calls.last_step(), span.end);
+        let (mut pieces, mut halvings) = (0, 0);
+        loop {
+            let t = crossed.reached;
+            if Status::from_code(stepped.code) != Status::Discard {
+                machine.check(stepped.code, call)?;
+            }
+            let reached = self.arrival(machine, &stepped, t, target)?;
+            let advanced = reached > t;
+            crossed.reached = reached;
+            if stepped.terminate {
+                let message = format!("the model asks to end the simulation at t = {reached} s");
+                return Err(SubsystemError::Infeasible { message });
+            }
+            let at_end = reached >= span.end - 1e-9 * span.h;
+            if !at_end && advanced && self.engine_goes_back {
+                return Ok(crossed);
+            }
+            if stepped.event && self.event_mode {
+                crossed.next_event = machine.handle_event()?;
+                crossed.event = true;
+            }
+            if at_end {
+                crossed.reached = span.end;
+                return Ok(crossed);
+            }
+            crossed.event = true;
+            self.interrupted += u64::from(pieces == 0);
+            pieces += 1;
+            let rest = span.end - reached;
+            let mut h = rest;
+            if !advanced {
+                halvings += 1;
+                h = (target - t) / 2.0;
+                if self.engine_goes_back && self.saved_time == t && !state.is_null() {
+                    machine.check(machine.calls.set_state(state), machine.calls.names().set_state)?;
+                }
+            } else {
+                halvings = 0;
+            }
+            if halvings > MAX_HALVINGS || pieces > MAX_PIECES {
+                let remark = format!("it is stuck at t = {reached} s, even with a step of {h:e} s");
+                return Err(machine.fault(Status::Discard, call, &remark));
+            }
+            target = if h == rest { span.end } else { reached + h };
+            let tau = reached - span.start;
+            let mut values = std::mem::take(&mut self.scratch);
+            values.iter_mut().enumerate().for_each(|(i, value)| *value = u.at(i, tau));
+            let sent = inputs.send(machine, &values);
+            self.scratch = values;
+            sent?;
+            let code = self.step(machine, span, u, reached, h)?;
+            stepped = if code == OK { Stepped::plain(OK) } else { machine.calls.last_step() };
+        }
+    }
+
+    /// Where a step from `t` to `target` ended; an impossible answer is an error.
+    fn arrival(
+        &self,
+        machine: &Machine,
+        stepped: &Stepped,
+        t: f64,
+        target: f64,
+    ) -> Result<f64, SubsystemError> {
+        let Some(reached) = stepped.reached else {
+            // Without a time, a discarded step came nowhere.
+            return Ok(if Status::from_code(stepped.code) == Status::Discard { t } else { target });
+        };
+        let slack = 1e-9 * (target - t) + 4.0 * f64::EPSILON * target.abs();
+        if !(reached >= t - slack && reached <= target + slack) {
+            let remark = format!(
+                "it reports {reached} s as the last successful time of a step from {t} s to {target} s"
+            );
+            return Err(machine.fault(Status::Discard, machine.calls.names().step, &remark));
+        }
+        Ok(if reached >= target - slack { target } else { reached.max(t) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StepRule;
+
+    #[test]
+    fn step_sizes_that_an_fmu_does_not_take_are_refused() {
+        let check = |mut rule: StepRule, sizes: &[f64], taken: &[bool]| {
+            let found: Vec<bool> = sizes.iter().map(|&h| rule.check(h).is_ok()).collect();
+            assert_eq!(found, taken, "{rule:?}");
+        };
+        check(StepRule::Any, &[0.1, 0.3], &[true, true]);
+        check(StepRule::Constant(None), &[0.1, 0.1 + 1e-9, 0.05], &[true, true, false]);
+        check(StepRule::MultiplesOf(0.1), &[0.1, 0.3, 0.25, 0.01], &[true, true, false, false]);
+    }
+}

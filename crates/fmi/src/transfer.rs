@@ -1,0 +1,125 @@
+//! The way of bound variables between the engine's `f64` slices and the FMU, prepared once.
+
+use crate::description::{Kind, ModelDescription};
+use crate::fmu::Fmu;
+use crate::machine::Machine;
+use crate::numbers::Numbers;
+use crate::ports::Ports;
+use powerbond_core::subsystem::SubsystemError;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How a list of variables is set or read.
+pub(crate) enum Route {
+    /// Scalar reals only: the engine's slice is the FMU's.
+    Direct(Arc<[u32]>),
+    /// Other types, or arrays of which every element travels: one call per type.
+    Grouped(Vec<Group>),
+}
+
+/// Variables of one type.
+pub(crate) struct Group {
+    kind: Kind,
+    references: Vec<u32>,
+    /// All elements of all variables.
+    values: Numbers,
+    /// Places in the engine's slice and in `values`.
+    map: Vec<(u32, u32)>,
+}
+
+impl Route {
+    /// No variables.
+    pub fn empty() -> Self {
+        Route::Direct(Arc::new([]))
+    }
+
+    /// For variables of [`Ports::info`], by index.
+    pub fn new(fmu: &Fmu, ports: &Ports, bound: &[usize]) -> Self {
+        let description = fmu.description();
+        let variable_of = |&v: &usize| &description.variables[ports.places[v].variable as usize];
+        let is_plain =
+            |v: &usize| variable_of(v).kind == Kind::Float64 && variable_of(v).dimensions.is_empty();
+        if bound.iter().all(is_plain) {
+            return Route::Direct(fmu.intern(bound.iter().map(|v| variable_of(v).reference).collect()));
+        }
+        let mut kinds: Vec<Kind> = bound.iter().map(|v| variable_of(v).kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        Route::Grouped(kinds.into_iter().map(|kind| Group::new(description, ports, bound, kind)).collect())
+    }
+
+    /// Reads what the FMU has for the elements of arrays that the engine does not set: arrays are set as a whole.
+    pub fn fill_gaps(&mut self, machine: &Machine) -> Result<(), SubsystemError> {
+        let Route::Grouped(groups) = self else { return Ok(()) };
+        for group in groups.iter_mut().filter(|group| group.map.len() < group.values.len()) {
+            let code = machine.calls.get(group.kind, &group.references, &mut group.values);
+            machine.check(code, machine.calls.names().get_other)?;
+        }
+        Ok(())
+    }
+
+    /// Sets the variables.
+    pub fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
+        match self {
+            Route::Direct(references) if references.is_empty() => Ok(()),
+            Route::Direct(references) => {
+                debug_assert_eq!(references.len(), values.len());
+                machine.check(machine.calls.set_reals(references, values), machine.calls.names().set_real)
+            }
+            Route::Grouped(groups) => groups.iter_mut().try_for_each(|group| group.send(machine, values)),
+        }
+    }
+
+    /// Reads the variables.
+    pub fn receive(&mut self, machine: &Machine, values: &mut [f64]) -> Result<(), SubsystemError> {
+        match self {
+            Route::Direct(references) if references.is_empty() => Ok(()),
+            Route::Direct(references) => {
+                debug_assert_eq!(references.len(), values.len());
+                machine.check(machine.calls.get_reals(references, values), machine.calls.names().get_real)
+            }
+            Route::Grouped(groups) => groups.iter_mut().try_for_each(|group| group.receive(machine, values)),
+        }
+    }
+}
+
+impl Group {
+    fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
+        for &(from, to) in &self.map {
+            self.values.write(to as usize, values[from as usize]);
+        }
+        let names = machine.calls.names();
+        let call = if self.kind == Kind::Float64 { names.set_real } else { names.set_other };
+        machine.check(machine.calls.set(self.kind, &self.references, &self.values), call)
+    }
+
+    fn receive(&mut self, machine: &Machine, values: &mut [f64]) -> Result<(), SubsystemError> {
+        let names = machine.calls.names();
+        let call = if self.kind == Kind::Float64 { names.get_real } else { names.get_other };
+        machine.check(machine.calls.get(self.kind, &self.references, &mut self.values), call)?;
+        for &(to, from) in &self.map {
+            values[to as usize] = self.values.read(from as usize);
+        }
+        Ok(())
+    }
+
+    fn new(description: &ModelDescription, ports: &Ports, bound: &[usize], kind: Kind) -> Self {
+        let mut offsets = BTreeMap::new();
+        let (mut references, mut map, mut length) = (Vec::new(), Vec::new(), 0);
+        for (place, &v) in bound.iter().enumerate() {
+            let port = ports.places[v];
+            let variable = &description.variables[port.variable as usize];
+            if variable.kind != kind {
+                continue;
+            }
+            let offset = *offsets.entry(port.variable).or_insert_with(|| {
+                references.push(variable.reference);
+                length += ports.sizes[port.variable as usize];
+                length - ports.sizes[port.variable as usize]
+            });
+            map.push((place as u32, offset + port.element));
+        }
+        let values = Numbers::new(description.version, kind, length as usize);
+        Group { kind, references, values, map }
+    }
+}

@@ -1,0 +1,128 @@
+//! FMUs in the engine: rings, events that take everybody back, units, mixed versions.
+
+mod common;
+
+use common::{fmu, fmu_with, parameters};
+use powerbond_core::controller::Fixed;
+use powerbond_core::extrapolation::Polynomial;
+use powerbond_core::master::{Master, Policies, Settings};
+use powerbond_core::network::{
+    ConnectionSpec, Names, Network, NetworkBuilder, Schedule, ScheduleKind, Seen, VariableName,
+};
+use powerbond_core::observer::Nobody;
+use powerbond_fmi::{Fmu, FmuSubsystem, Options};
+use std::path::Path;
+
+fn load(path: &Path, options: &Options) -> Box<FmuSubsystem> {
+    Box::new(Fmu::open(path).unwrap().instantiate("x", options).unwrap())
+}
+
+fn master(network: Network, h: f64, order: u8) -> Master {
+    let rates = vec![1; network.members.len()];
+    let handed = |i: usize| network.members[network.owner_of_input[i]].capabilities.input_derivatives;
+    let handed: Vec<u8> = (0..network.n_inputs).map(handed).collect();
+    let policies = Policies {
+        schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &rates),
+        extrapolation: Box::new(Polynomial::new(vec![order; network.n_inputs], handed)),
+        correction: None,
+        estimators: Vec::new(),
+        controller: Box::new(Fixed { step: h }),
+    };
+    Master::new(network, policies, Settings::new(0.0, 1.0))
+}
+
+fn output(master: &Master, names: &Names, name: &str) -> f64 {
+    let wanted = VariableName::parse(name).unwrap();
+    master.outputs()[names.outputs.iter().position(|n| *n == wanted).unwrap()]
+}
+
+/// x₁' = x₂, x₂' = −x₁ as two integrators, with the Jacobi scheme of order 1 in h for constant inputs.
+#[test]
+fn an_oscillator_of_two_versions_converges() {
+    let error = |h: f64, order: u8| {
+        let (network, names) = NetworkBuilder::new()
+            .subsystem("a", load(&fmu("integrator2"), &parameters(&[("x0", 1.0.into())])))
+            .subsystem("b", load(&fmu("integrator3"), &Options::default()))
+            .connect("b.x", "a.u", 1.0)
+            .connect("a.x", "b.u", -1.0)
+            .build()
+            .unwrap();
+        let mut master = master(network, h, order);
+        master.run(&mut Nobody).unwrap();
+        assert!(master.finish().is_empty());
+        (output(&master, &names, "a.x") - 1f64.cos()).abs()
+    };
+    let ratio = error(0.01, 0) / error(0.005, 0);
+    assert!((ratio - 2.0).abs() < 0.1, "{ratio}");
+    assert!(error(0.01, 1) < error(0.01, 0));
+}
+
+#[test]
+fn an_event_takes_everybody_back_and_the_step_ends_there() {
+    let options = Options { events: true, ..parameters(&[("limit", 0.35.into()), ("k", 1.0.into())]) };
+    let start = Options { start: vec![("u".to_owned(), 1.0.into())], ..options };
+    let (network, names) = NetworkBuilder::new()
+        .subsystem("bouncer", load(&fmu("integrator3"), &start))
+        .subsystem("watcher", load(&fmu("integrator2"), &Options::default()))
+        .connect("bouncer.x", "watcher.u", 1.0)
+        .build()
+        .unwrap();
+    let mut master = master(network, 0.1, 0);
+    master.run(&mut Nobody).unwrap();
+    assert!((output(&master, &names, "bouncer.x") - (0.35 - 0.65)).abs() < 1e-12);
+    let statistics = master.statistics();
+    // The step from 0.3 was taken back once and ended at 0.35.
+    assert_eq!((statistics.rejected, statistics.events), (1, 1));
+    assert!((statistics.min_step - 0.05).abs() < 1e-12);
+}
+
+#[test]
+fn without_a_way_back_the_event_is_handled_inside() {
+    let options = Options { events: true, ..parameters(&[("limit", 0.35.into())]) };
+    let start = Options { start: vec![("u".to_owned(), 1.0.into())], ..options };
+    let stateless = fmu_with("integrator2", |xml| xml.replace("canGetAndSetFMUstate=\"true\"", ""));
+    let (network, names) = NetworkBuilder::new()
+        .subsystem("bouncer", load(&fmu("integrator3"), &start))
+        .subsystem("watcher", load(&stateless, &Options::default()))
+        .connect("bouncer.x", "watcher.u", 1.0)
+        .build()
+        .unwrap();
+    let mut master = master(network, 0.1, 0);
+    master.run(&mut Nobody).unwrap();
+    assert!((output(&master, &names, "bouncer.x") - (0.35 - 0.65)).abs() < 1e-12);
+    assert_eq!((master.statistics().rejected, master.statistics().events), (0, 1));
+}
+
+#[test]
+fn units_are_converted_between_fmus() {
+    let in_kilometres = fmu_with("integrator2", |xml| {
+        xml.replace(
+            "<Unit name=\"m/s\"><BaseUnit m=\"1\" s=\"-1\"/>",
+            "<Unit name=\"v\"><BaseUnit m=\"1\" s=\"-1\" factor=\"1000\"/>",
+        )
+        .replace("unit=\"m/s\"", "unit=\"v\"")
+    });
+    let name = |text: &str| VariableName::parse(text).unwrap();
+    let source = fmu_with("integrator2", |xml| {
+        xml.replace("<Real unit=\"m\" nominal=\"10\"/>", "<Real unit=\"m/s\"/>")
+    });
+    let build = |target: &Path| {
+        NetworkBuilder::new()
+            .subsystem("a", load(&source, &parameters(&[("x0", 500.0.into())])))
+            .subsystem("b", load(target, &Options::default()))
+            .connection(ConnectionSpec {
+                from: vec![(name("a.x"), 1.0)],
+                to: name("b.u"),
+                offset: 0.0,
+                convert_units: true,
+            })
+            .record(name("b.x"))
+            .build()
+            .map_err(|error| error.to_string())
+    };
+    let (network, _) = build(&in_kilometres).unwrap();
+    assert_eq!(network.wiring.row(0, &[500.0]), 0.5);
+    let wrong = fmu_with("integrator2", |xml| xml.replace("unit=\"m/s\"", "unit=\"m\""));
+    let error = build(&wrong).err().unwrap();
+    assert!(error.contains("`a.x` is in m/s and `b.u` in m"), "{error}");
+}

@@ -1,0 +1,66 @@
+//! Steps of an FMU allocate nothing.
+
+mod common;
+
+use common::{begin, instance};
+use powerbond_core::subsystem::{Inputs, Span, Subsystem};
+use powerbond_fmi::Options;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+// Safety: everything is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // Safety: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // Safety: the caller keeps the contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn check(name: &str, options: &Options, inputs: &[&str], outputs: &[&str], keeps: bool) {
+    let mut s = instance(name, options);
+    let value = vec![0.5; inputs.len()];
+    let mut y = begin(&mut s, inputs, outputs, &value).unwrap();
+    let slope = vec![0.1; inputs.len()];
+    let before = COUNT.get();
+    for n in 0..1000 {
+        let span = Span::new(f64::from(n) * 1e-3, 1e-3);
+        if keeps {
+            s.save().unwrap();
+            s.advance(span, Inputs::constant(&value), &mut y).unwrap();
+            s.restore().unwrap();
+        }
+        let u = if n % 2 == 0 {
+            Inputs::constant(&value)
+        } else {
+            Inputs { value: &value, slope: &slope, curvature: &slope }
+        };
+        s.advance(span, u, &mut y).unwrap();
+        s.evaluate(Inputs::constant(&value), &mut y).unwrap();
+    }
+    assert_eq!(COUNT.get() - before, 0, "{name}");
+}
+
+#[test]
+fn steps_allocate_nothing() {
+    check("integrator2", &Options::default(), &["u"], &["x", "y"], true);
+    check("integrator3", &Options::default(), &["u"], &["x", "y", "direction"], true);
+    check("integrator3", &Options { sub_steps: 4, ..Options::default() }, &["u"], &["x"], false);
+    check("types2", &Options::default(), &["real_in", "int_in", "bool_in"], &["real_out", "gear_out"], false);
+    check("types3", &Options::default(), &["a[2]", "int8_in"], &["twice[1]", "b[2,2]", "uint64_out"], false);
+    check("slave1", &Options::default(), &["u"], &["x", "steps"], false);
+}

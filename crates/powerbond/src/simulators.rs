@@ -1,0 +1,177 @@
+//! From what a file names to something that steps: a built-in model or an FMU.
+
+use crate::Error;
+use crate::source::At;
+use crate::system::{FmuOptions, Given, Refresh, SimulatorSpec, SubsystemSpec, System};
+use powerbond_core::models::{self, ParameterValue};
+use powerbond_core::subsystem::Subsystem;
+use powerbond_core::suggest::closest;
+use powerbond_fmi::description::{Causality, ModelDescription};
+use powerbond_fmi::{Fmu, FmuSubsystem, Log, Options, Value};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What FMUs said during a run, in the order of saying; bounded.
+#[derive(Clone, Debug, Default)]
+pub struct SharedLog(Arc<Mutex<Lines>>);
+
+#[derive(Debug, Default)]
+struct Lines {
+    kept: Vec<String>,
+    dropped: u64,
+}
+
+/// How many lines of all FMUs are kept.
+const MAX_LINES: usize = 100_000;
+
+impl SharedLog {
+    fn sink(&self) -> Log {
+        let shared = self.0.clone();
+        Log::to(move |line| {
+            let mut lines = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            if lines.kept.len() < MAX_LINES {
+                lines.kept.push(line.to_string());
+            } else {
+                lines.dropped += 1;
+            }
+        })
+    }
+
+    /// All lines as a text, one per line; empty if nothing was said.
+    pub fn text(&self) -> String {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text: String = lines.kept.iter().map(|l| l.replace('\n', " ") + "\n").collect();
+        if lines.dropped > 0 {
+            text += &format!("({} more lines)\n", lines.dropped);
+        }
+        text
+    }
+}
+
+/// Makes the simulator of a subsystem.
+pub fn make(
+    system: &System,
+    spec: &SubsystemSpec,
+    log: &SharedLog,
+    warnings: &mut Vec<String>,
+) -> Result<Box<dyn Subsystem>, Error> {
+    match &spec.simulator {
+        SimulatorSpec::Model(name) => model(spec, name),
+        SimulatorSpec::Fmu(path, options) => {
+            let (instance, more) = fmu(system, spec, path, options, log)?;
+            warnings.extend(more);
+            Ok(Box::new(instance))
+        }
+    }
+}
+
+fn model(spec: &SubsystemSpec, name: &At<String>) -> Result<Box<dyn Subsystem>, Error> {
+    let Some(model) = models::find(&name.value) else {
+        let names: Vec<&str> = models::ALL.iter().map(|m| m.name).collect();
+        let hint = match closest(&name.value, names.iter().copied()) {
+            Some(near) => format!(" Did you mean `{near}`?"),
+            None => format!(" There are: {}.", names.join(", ")),
+        };
+        return Err(Error::input(name.place(), format!("there is no model `{}`.{hint}", name.value)));
+    };
+    let mut parameters: Vec<(String, ParameterValue)> = Vec::new();
+    for (name, given) in &spec.parameters {
+        let Some(value) = given.parameter() else {
+            return Err(Error::input(
+                name.place(),
+                format!("`{}` is a list; one value is needed", name.value),
+            ));
+        };
+        model.check(&name.value, &value).map_err(|e| Error::input(name.place(), e.to_string()))?;
+        parameters.push((name.value.clone(), value));
+    }
+    model.build(&parameters).map_err(|e| Error::input(spec.name.place(), e.to_string()))
+}
+
+/// An instance of an FMU, and what it lacks of what it declares.
+fn fmu(
+    system: &System,
+    spec: &SubsystemSpec,
+    path: &At<PathBuf>,
+    given: &FmuOptions,
+    log: &SharedLog,
+) -> Result<(FmuSubsystem, Vec<String>), Error> {
+    let fail = |e: powerbond_fmi::FmuError| Error::input(path.place(), e.to_string());
+    let fmu = open(system.folder(), path)?;
+    let mut options = Options {
+        tolerance: given.tolerance.or(fmu.description().default_experiment.tolerance),
+        events: given.events,
+        input_derivatives: given.input_derivatives,
+        sub_steps: given.sub_steps.unwrap_or(1),
+        any_step_size: given.any_step_size,
+        logging: given.logging,
+        log: log.sink(),
+        ..Options::default()
+    };
+    for (name, given) in spec.parameters.iter().chain(&spec.start) {
+        let (is_parameter, value) = fmu_value(fmu.description(), name, given)?;
+        let list = if is_parameter { &mut options.parameters } else { &mut options.start };
+        list.push((name.value.clone(), value));
+    }
+    let name = &spec.name.value;
+    let shortcomings = fmu.load().map_err(fail)?;
+    // An instance that is thrown away shows whether outputs follow inputs while time stands still; no flag tells.
+    let once = fmu.description().co_simulation.as_ref().is_some_and(|c| c.only_once_per_process);
+    let wanted = !matches!(system.method.refresh, Refresh::Off) && !once;
+    let can_refresh =
+        wanted && powerbond_fmi::probe::probe(&fmu, &options).is_ok_and(|probed| probed.refresh);
+    let mut instance = fmu.instantiate(name, &options).map_err(fail)?;
+    instance.set_can_refresh(can_refresh);
+    if system.method.controller.name() != "fixed" && instance.needs_constant_step() {
+        return Err(Error::input(
+            path.place(),
+            format!(
+                "`{name}` needs steps of one length (canHandleVariableCommunicationStepSize is false), and controller `{}` varies them. \
+                 Use `controller = \"fixed\"`, or `options = {{ any_step_size = true }}` if you know better",
+                system.method.controller.name()
+            ),
+        ));
+    }
+    Ok((instance, shortcomings.into_iter().map(|text| format!("{name}: {text}")).collect()))
+}
+
+/// Opens an FMU that a file names.
+pub fn open(folder: &Path, path: &At<PathBuf>) -> Result<Fmu, Error> {
+    Fmu::open(folder.join(&path.value)).map_err(|e| Error::input(path.place(), e.to_string()))
+}
+
+/// Whether `name` is a parameter, and the value in its type.
+fn fmu_value(
+    description: &ModelDescription,
+    name: &At<String>,
+    given: &Given,
+) -> Result<(bool, Value), Error> {
+    let Some(v) = description.find(&name.value) else {
+        let settable = description.variables.iter().filter(|v| v.causality != Causality::Output);
+        let hint = closest(&name.value, settable.map(|v| &*v.name))
+            .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+        return Err(Error::input(
+            name.place(),
+            format!("`{}` has no variable `{}`.{hint}", description.model_name, name.value),
+        ));
+    };
+    let variable = &description.variables[v];
+    let value = match given {
+        Given::Typed(text) => Value::parse(text, variable.kind).ok_or_else(|| {
+            let message =
+                format!("`{text}` is no value of type {} for `{}`", variable.kind.name(), name.value);
+            Error::input(name.place(), message)
+        })?,
+        other => plain_value(other),
+    };
+    Ok((matches!(variable.causality, Causality::Parameter | Causality::StructuralParameter), value))
+}
+
+fn plain_value(given: &Given) -> Value {
+    match given {
+        Given::Number(x) => Value::Real(*x),
+        Given::Text(text) | Given::Typed(text) => Value::Text(text.clone()),
+        Given::Flag(b) => Value::Boolean(*b),
+        Given::List(items) => Value::List(items.iter().map(plain_value).collect()),
+    }
+}

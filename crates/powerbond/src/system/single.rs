@@ -1,0 +1,105 @@
+//! A single FMU is a system, too: its default experiment, every variable recorded.
+
+use super::{
+    FmuOptions, Method, Record, SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec,
+};
+use crate::Error;
+use crate::source::{At, Source};
+use powerbond_core::clock::EndRule;
+use powerbond_core::network::VariableName;
+use powerbond_fmi::Fmu;
+use powerbond_fmi::description::Causality;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// By content: a zip file, or a folder with a model description.
+pub fn is_fmu(path: &Path) -> bool {
+    if path.is_dir() {
+        return path.join("modelDescription.xml").is_file();
+    }
+    let mut magic = [0; 4];
+    std::fs::File::open(path).and_then(|mut f| f.read_exact(&mut magic)).is_ok() && magic == *b"PK\x03\x04"
+        || path.extension().is_some_and(|e| e == "fmu")
+}
+
+/// The FMU alone, with its default experiment.
+pub fn system(path: &Path) -> Result<System, Error> {
+    let fmu = Fmu::open(path).map_err(|e| Error::input(None, e.to_string()))?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().replace('.', "_");
+    let name = if stem.is_empty() { "fmu".to_owned() } else { stem };
+    let experiment = &fmu.description().default_experiment;
+    let own_step = fmu.description().co_simulation.as_ref().and_then(|c| c.fixed_internal_step_size);
+    // The FMU's path is as the user typed it: relative to the current folder.
+    let source = Arc::new(Source { path: PathBuf::from("fmu"), text: String::new() });
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    Ok(System {
+        name: name.clone(),
+        simulation: Simulation {
+            start: At::default(experiment.start.unwrap_or(0.0)),
+            stop: experiment.stop.map(At::default),
+            step: experiment.step_size.or(own_step).map(At::default),
+            output_interval: None,
+            land_on_output: At::default(false),
+            end: EndRule::Exact,
+        },
+        subsystems: vec![SubsystemSpec {
+            name: At::default(name),
+            simulator: SimulatorSpec::Fmu(
+                At::option(absolute, path.display().to_string()),
+                FmuOptions::default(),
+            ),
+            parameters: Vec::new(),
+            start: Vec::new(),
+            rate: None,
+            step: None,
+        }],
+        connections: Vec::new(),
+        inputs: Vec::new(),
+        bonds: Vec::new(),
+        method: Method::default(),
+        record: Record { variables: vec![At::default("*".to_owned())], exclude: Vec::new(), jumps: false },
+        verdict: VerdictSpec::default(),
+        source,
+    })
+}
+
+impl System {
+    /// Lets inputs follow the columns of a CSV file: `time`, then `subsystem.input`, or just `input` where there is one
+    /// subsystem. Reals are interpolated, everything else is held.
+    pub fn feed_from(&mut self, file: &Path) -> Result<(), Error> {
+        let option = format!("--input {}", file.display());
+        let table = crate::results::csv::read(file)?;
+        let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        for column in table.header.iter().skip(1) {
+            let full = VariableName::parse(column)
+                .filter(|v| self.subsystems.iter().any(|s| s.name.value == v.subsystem))
+                .or_else(|| match &self.subsystems[..] {
+                    [only] => Some(VariableName::new(&only.name.value, column)),
+                    _ => None,
+                });
+            let Some(name) = full else {
+                let message = format!("column `{column}` names no subsystem; write it as `subsystem.input`");
+                return Err(Error::input(Some(crate::source::Place::Option(option)), message));
+            };
+            let linear = self.is_real_input(&name)?;
+            self.inputs.retain(|(other, _)| other.value != name);
+            let signal = SignalSpec::Table {
+                file: At::option(absolute.clone(), option.clone()),
+                column: Some(At::option(column.clone(), option.clone())),
+                linear,
+            };
+            self.inputs.push((At::option(name, option.clone()), signal));
+        }
+        Ok(())
+    }
+
+    fn is_real_input(&self, name: &VariableName) -> Result<bool, Error> {
+        let spec = self.subsystems.iter().find(|s| s.name.value == name.subsystem);
+        let Some(SimulatorSpec::Fmu(path, _)) = spec.map(|s| &s.simulator) else { return Ok(true) };
+        let fmu = crate::simulators::open(self.folder(), path)?;
+        let description = fmu.description();
+        let input = description.find(&name.variable).map(|v| &description.variables[v]);
+        Ok(input.is_none_or(|v| v.causality != Causality::Input || v.kind.is_real()))
+    }
+}

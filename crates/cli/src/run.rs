@@ -2,7 +2,7 @@
 
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
-use powerbond::results::Summary;
+use powerbond::results::{Summary, VerdictSummary};
 use powerbond::{Error, Run, RunOptions, System};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -46,6 +46,15 @@ pub struct Arguments {
     /// Go on when an output is NaN or infinite
     #[arg(long)]
     allow_nonfinite: bool,
+    /// Write the jump of every coupled input at every communication point to jumps.csv
+    #[arg(long)]
+    jumps: bool,
+    /// Exit with 7 if the energy residual of a bond is a larger share of the energy exchanged, such as 0.5%
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    max_energy_residual: Option<f64>,
+    /// Exit with 7 if the estimated error of the coupling variables is larger, such as 1%
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    max_error: Option<f64>,
     /// Print JSON lines: progress, then the summary as the last one
     #[arg(long)]
     json: bool,
@@ -66,6 +75,9 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         set: arguments.set.clone(),
         input: arguments.input.clone(),
         allow_nonfinite: arguments.allow_nonfinite,
+        jumps: arguments.jumps,
+        max_error: arguments.max_error,
+        max_energy_residual: arguments.max_energy_residual,
     };
     let system = options.apply(&System::load(&arguments.system)?)?;
     let prepared = system.prepare_with(options.allow_nonfinite)?;
@@ -89,14 +101,24 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         eprintln!("what was computed until then is in {}", folder.display());
         return Ok(ExitCode::from(error.exit_code()));
     }
-    Ok(watch.stopped_by().map_or(ExitCode::SUCCESS, ExitCode::from))
+    if let Some(code) = watch.stopped_by() {
+        return Ok(ExitCode::from(code));
+    }
+    summary.exceeded.iter().for_each(|message| eprintln!("error: {message}"));
+    Ok(if summary.exceeded.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(7) })
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = powerbond::number::share(text).filter(|x| *x >= 0.0);
+    share.ok_or_else(|| "a share of 0 or more is needed, such as 0.5% or 0.005".to_owned())
 }
 
 /// The summary in words.
 fn describe(summary: &Summary, folder: &Path) -> String {
     let s = summary;
-    let mut out = format!(
-        "{}: {} s to {} s in {} steps, {}\n",
+    let mut out = verdict(&s.verdict);
+    out += &format!(
+        "\n{}: {} s to {} s in {} steps, {}\n",
         s.system,
         significant(s.time.start),
         significant(s.time.reached),
@@ -183,6 +205,23 @@ fn estimates(s: &Summary) -> String {
         ]);
     }
     format!("\n{}", table(&rows))
+}
+
+/// The verdict in words, its reasons below it.
+fn verdict(v: &VerdictSummary) -> String {
+    let mut out = format!("{}: {}\n", v.word.to_uppercase(), v.text);
+    for reason in &v.reasons {
+        let bond = reason.bond.as_ref().map_or(String::new(), |b| format!("bond `{b}`: "));
+        let time = match (reason.code, reason.time) {
+            ("spike" | "failed", _) | (_, None) => String::new(),
+            (_, Some(t)) => format!(" (worst at t = {})", quantity(t, "s")),
+        };
+        out += &format!("  - {bond}{}{time}\n", reason.text);
+        if reason.level != "note" {
+            out += &format!("    → {}\n", reason.advice);
+        }
+    }
+    out
 }
 
 /// The method in one line.

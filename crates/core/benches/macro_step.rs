@@ -7,7 +7,8 @@
 mod common;
 
 use powerbond_core::models::{Equations, Held};
-use powerbond_core::observer::Nobody;
+use powerbond_core::observer::{Nobody, Observer};
+use powerbond_core::verdict::{Circumstances, Verdict};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -16,17 +17,23 @@ fn main() {
         "ring of light subsystems, one bond per neighbour, energy monitor + ECCO + NEPCE; ns per subsystem and step"
     );
     println!(
-        "{:>10} {:>12} {:>12} {:>12} {:>12} {:>8}",
-        "subsystems", "equations", "everything", "engine", "two rates", "ratio"
+        "{:>10} {:>12} {:>12} {:>12} {:>12} {:>12} {:>8}",
+        "subsystems", "equations", "everything", "engine", "verdict", "two rates", "ratio"
     );
     // `cargo bench --bench macro_step -- 10` measures one size.
     let wanted: Option<usize> = std::env::args().skip(1).find_map(|a| a.parse().ok());
     for n in [2, 10, 100, 1000, 10_000].into_iter().filter(|&n| wanted.is_none_or(|w| w == n)) {
         let bare = equations(n);
-        let all = engine(n, None);
+        let all = engine(n, None, false);
+        let judged = engine(n, None, true);
         let rates: Vec<u32> = (0..n).map(|s| if s < n / 2 { 1 } else { 4 }).collect();
-        let mixed = engine(n, Some(rates));
-        println!("{n:>10} {bare:>12.1} {all:>12.1} {:>12.1} {mixed:>12.1} {:>8.2}", all - bare, mixed / all);
+        let mixed = engine(n, Some(rates), false);
+        println!(
+            "{n:>10} {bare:>12.1} {all:>12.1} {:>12.1} {:>12.1} {mixed:>12.1} {:>8.2}",
+            all - bare,
+            judged - all,
+            mixed / all
+        );
     }
 }
 
@@ -59,7 +66,7 @@ fn equations(n: usize) -> f64 {
     })
 }
 
-fn engine(n: usize, rates: Option<Vec<u32>>) -> f64 {
+fn engine(n: usize, rates: Option<Vec<u32>>, judged: bool) -> f64 {
     let sub_steps: usize = rates.as_ref().map_or(n, |r| r.iter().map(|&r| r as usize).sum());
     let method = common::Method {
         correction: common::Correction::Nepce(0.5),
@@ -69,11 +76,23 @@ fn engine(n: usize, rates: Option<Vec<u32>>) -> f64 {
         rates,
         ..common::Method::default()
     };
-    let mut master = common::master(common::ring(n).0, 1e9, &method);
+    let network = common::ring(n).0;
+    let run = Circumstances {
+        holds: vec![0; network.n_inputs],
+        corrects: true,
+        refresh: Vec::new(),
+        twins: vec![None; network.n_inputs],
+        discrete: vec![false; network.n_inputs],
+        start: 0.0,
+        stop: 1e9,
+    };
+    let mut verdict = Verdict::new(&network, &run);
+    let observer: &mut dyn Observer = if judged { &mut verdict } else { &mut Nobody };
+    let mut master = common::master(network, 1e9, &method);
     master.initialize(&mut Nobody).expect("a sound start");
     best(sub_steps, steps(n), || {
         for _ in 0..steps(n) {
-            master.step(&mut Nobody).expect("a sound step");
+            master.step(observer).expect("a sound step");
         }
     })
 }

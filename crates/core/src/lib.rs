@@ -36,5 +36,6 @@ pub mod subsystem;
 pub mod suggest;
 pub mod tape;
 pub mod units;
+pub mod verdict;
 pub mod view;
 pub mod watch;

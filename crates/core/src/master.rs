@@ -20,6 +20,9 @@ use double_step::Doubling;
 
 /// How many times in a row a step may be taken back.
 const MAX_REJECTIONS: u32 = 60;
+/// Steps at the start in which feed-through is sampled always, and the stride after them.
+const SAMPLED: u64 = 256;
+const SAMPLE_EVERY: u64 = 16;
 
 /// The experiment and the rules of the run.
 #[derive(Clone, Debug)]
@@ -48,6 +51,8 @@ pub struct Settings {
     pub allow_nonfinite: bool,
     /// Stop when the energy through a bond grows without bound.
     pub stop_runaway: bool,
+    /// Observers see ∂y/∂u in every step of the start and in a sample of the later ones, even if no policy needs it.
+    pub sample_feed_through: bool,
 }
 
 impl Settings {
@@ -65,6 +70,7 @@ impl Settings {
             past: Vec::new(),
             allow_nonfinite: false,
             stop_runaway: true,
+            sample_feed_through: false,
         }
     }
 }
@@ -488,7 +494,8 @@ impl Master {
         let runaway = watch_bonds(&mut self.watch, span, &self.meter.flows, self.settings.stop_runaway);
         let over_tolerance =
             count(&mut self.statistics, &self.estimates, span, self.policies.controller.floor());
-        let view = view!(self, span);
+        let sampled = self.sample_feed_through(span);
+        let view = StepView { feed_through: sampled.then_some(&self.feed_through[..]), ..view!(self, span) };
         let report = StepReport {
             number: self.statistics.accepted,
             estimates: &self.estimates,
@@ -540,6 +547,14 @@ impl Master {
         self.policies.estimators.iter_mut().for_each(|e| e.restart());
         self.wish = self.policies.controller.restart(self.wish);
         self.after_restart = true;
+    }
+
+    /// Whether the feed-through of this step is known. A member that cannot tell is no reason to fail: who only
+    /// watches goes without.
+    fn sample_feed_through(&mut self, span: Span) -> bool {
+        let n = self.statistics.accepted;
+        let due = self.settings.sample_feed_through && (n <= SAMPLED || n.is_multiple_of(SAMPLE_EVERY));
+        self.needs_feed_through || (due && self.read_feed_through(span).is_ok())
     }
 
     fn read_feed_through(&mut self, span: Span) -> Result<(), RunError> {

@@ -60,3 +60,22 @@ impl Observer for Nobody {
         Flow::Continue
     }
 }
+
+/// Two observers at once; either may stop the run.
+pub struct Both<'a>(pub &'a mut dyn Observer, pub &'a mut dyn Observer);
+
+impl Both<'_> {
+    fn join(a: Flow, b: Flow) -> Flow {
+        if a == Flow::Stop || b == Flow::Stop { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+impl Observer for Both<'_> {
+    fn started(&mut self, start: &StartView<'_>) -> Flow {
+        Both::join(self.0.started(start), self.1.started(start))
+    }
+
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        Both::join(self.0.accepted(step, report), self.1.accepted(step, report))
+    }
+}

@@ -4,8 +4,9 @@ mod common;
 
 use common::{Correction, Method, master, quarter_car, ring};
 use powerbond_core::correction::Form;
-use powerbond_core::network::{ScheduleKind, Seen};
+use powerbond_core::network::{Network, ScheduleKind, Seen};
 use powerbond_core::observer::Nobody;
+use powerbond_core::verdict::{Circumstances, Verdict};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -92,11 +93,12 @@ fn check(method: &Method, fast: bool) {
         let rates =
             fast.then(|| (0..network.members.len()).map(|s| if s % 2 == 0 { 1 } else { 3 }).collect());
         let method = Method { rates, ..method.clone() };
+        let mut verdict = Verdict::new(&network, &circumstances(&network, &method));
         let mut master = master(network, 1e3, &method);
         master.initialize(&mut Nobody).expect("a sound start");
         let before = COUNT.with(Cell::get);
         for _ in 0..20 {
-            master.step(&mut Nobody).expect("a sound step");
+            master.step(&mut verdict).expect("a sound step");
         }
         let count = COUNT.with(Cell::get) - before;
         assert_eq!(
@@ -104,5 +106,17 @@ fn check(method: &Method, fast: bool) {
             "{what}: hold {}, {} + {}, rates {:?}",
             method.hold, method.estimator, method.controller, method.rates
         );
+    }
+}
+
+fn circumstances(network: &Network, method: &Method) -> Circumstances {
+    Circumstances {
+        holds: vec![method.hold; network.n_inputs],
+        corrects: !matches!(method.correction, Correction::None),
+        refresh: if method.refresh { (0..network.members.len()).collect() } else { Vec::new() },
+        twins: vec![None; network.n_inputs],
+        discrete: vec![false; network.n_inputs],
+        start: 0.0,
+        stop: 1e3,
     }
 }

@@ -18,7 +18,7 @@ pub mod check;
 mod declare;
 mod error;
 mod glob;
-mod number;
+pub mod number;
 mod prepare;
 pub mod results;
 mod run;

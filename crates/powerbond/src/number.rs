@@ -10,9 +10,35 @@ pub fn short(x: f64) -> String {
     }
 }
 
+/// `0.42 %`, with two digits.
+pub fn percent(share: f64) -> String {
+    let x = 100.0 * share;
+    if x == 0.0 || !x.is_finite() {
+        return format!("{x} %");
+    }
+    let magnitude = x.abs().log10().floor() as i32;
+    if magnitude < -4 {
+        return format!("{x:.1e} %");
+    }
+    let decimals = (1 - magnitude).max(0) as usize;
+    let text = format!("{x:.decimals$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} %")
+}
+
+/// `0.005` or `0.5%`; none if it is neither, or not finite.
+pub fn share(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let value: f64 = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
+        None => text.parse().ok()?,
+    };
+    value.is_finite().then_some(value)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::{percent, share, short};
 
     #[test]
     fn very_large_and_very_small_numbers_have_exponents() {
@@ -26,5 +52,17 @@ mod tests {
         ] {
             assert_eq!(short(x), text);
         }
+    }
+
+    #[test]
+    fn shares_are_numbers_or_percent() {
+        assert_eq!(share("0.5%"), Some(0.005));
+        assert_eq!(share(" 2 % "), Some(0.02));
+        assert_eq!(share("1e-3"), Some(1e-3));
+        assert_eq!(share("much"), None);
+        assert_eq!(share("inf%"), None);
+        assert_eq!(percent(0.00421), "0.42 %");
+        assert_eq!(percent(0.5), "50 %");
+        assert_eq!(percent(0.0), "0 %");
     }
 }

@@ -17,9 +17,10 @@ use powerbond_core::network::{
     BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Structure,
     Subject, VariableName,
 };
-use powerbond_core::observer::Observer;
+use powerbond_core::observer::{Both, Observer};
 use powerbond_core::subsystem::{Span, ValueKind};
 use powerbond_core::suggest::closest;
+use powerbond_core::verdict::{Circumstances, Verdict};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -62,6 +63,8 @@ pub struct Prepared {
     pub refreshed: Vec<usize>,
     /// What the user should know before trusting the run.
     pub warnings: Vec<String>,
+    /// Watches the run and judges it.
+    pub verdict: Verdict,
     /// What FMUs said.
     pub log: SharedLog,
     /// Where the feed-through of each subsystem is declared, if the file does.
@@ -71,7 +74,7 @@ pub struct Prepared {
 impl Prepared {
     /// Makes the whole run; errors get names.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
-        self.master.run(observer).map_err(|error| self.explain(&error))
+        self.master.run(&mut Both(&mut self.verdict, observer)).map_err(|error| self.explain(&error))
     }
 
     /// A run-time error in words.
@@ -287,6 +290,19 @@ impl System {
             estimators,
             controller: catalogue::controller(&method.controller, &context)?,
         };
+        let refresh = self.refreshed(&network, &names)?;
+        let verdict = Verdict::new(
+            &network,
+            &Circumstances {
+                holds: (0..holds.len()).map(|i| followed(&network, &rates, i, holds[i])).collect(),
+                corrects: policies.correction.is_some(),
+                refresh: refresh.clone(),
+                twins: twins(&network, &names),
+                discrete: (0..holds.len()).map(|i| is_discrete(&network, &names, i)).collect(),
+                start,
+                stop,
+            },
+        );
         let settings = Settings {
             end_rule: self.simulation.end,
             land_on: self
@@ -296,9 +312,10 @@ impl System {
                 .filter(|_| self.simulation.land_on_output.value)
                 .map(|d| d.value),
             quadrature: method.quadrature,
-            refresh: self.refreshed(&network, &names)?,
+            refresh,
             initial: self.simulation.initial,
             probe: self.probed(&network, &names),
+            sample_feed_through: true,
             allow_nonfinite,
             ..Settings::new(start, stop)
         };
@@ -327,6 +344,7 @@ impl System {
             stop,
             step,
             warnings,
+            verdict,
             log,
         })
     }
@@ -629,6 +647,38 @@ fn is_about(problem: &Problem, name: &VariableName) -> bool {
         Problem::NotAPower { input, .. } | Problem::SplitPort { input, .. } => input == name,
         _ => false,
     }
+}
+
+/// The hold order that the subsystem of an input follows: within a macro step by derivatives or in sub-steps.
+fn followed(network: &Network, rates: &[u32], input: usize, order: u8) -> u8 {
+    let owner = network.owner_of_input[input];
+    if rates[owner] > 1 { order } else { order.min(network.members[owner].capabilities.input_derivatives) }
+}
+
+/// For every input the one that carries the same quantity the other way between the same two subsystems.
+fn twins(network: &Network, names: &Names) -> Vec<Option<usize>> {
+    let unit = |i: usize| {
+        let info = network.members[network.owner_of_input[i]].simulator.info();
+        let variable = info.find(&names.inputs[i].variable)?;
+        info.variables[variable].unit.as_ref().map(|unit| unit.symbol.clone())
+    };
+    let from = |i: usize| match network.wiring.sources(i).collect::<Vec<_>>()[..] {
+        [(output, _)] => Some(network.owner_of_output[output]),
+        _ => None,
+    };
+    let ends: Vec<Option<(usize, usize, String)>> = (0..network.n_inputs)
+        .map(|i| Some((from(i)?, network.owner_of_input[i], unit(i).filter(|u| !u.is_empty())?)))
+        .collect();
+    let mut backward: std::collections::HashMap<(usize, usize, &str), usize> = Default::default();
+    for (i, end) in ends.iter().enumerate() {
+        if let Some((from, to, unit)) = end {
+            backward.entry((*from, *to, unit)).or_insert(i);
+        }
+    }
+    let twin = |end: &Option<(usize, usize, String)>| {
+        end.as_ref().and_then(|(from, to, unit)| backward.get(&(*to, *from, unit.as_str())).copied())
+    };
+    ends.iter().map(twin).collect()
 }
 
 /// Whether an input is a whole number, a boolean or an enumeration: such inputs are held, never extrapolated.

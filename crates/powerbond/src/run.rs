@@ -6,8 +6,7 @@ use crate::results::{Recorder, SUMMARY, Summary};
 use crate::source::At;
 use crate::system::System;
 use powerbond_core::master::Outcome;
-use powerbond_core::observer::{Flow, Nobody, Observer, StartView, StepReport};
-use powerbond_core::view::StepView;
+use powerbond_core::observer::{Both, Nobody, Observer};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -32,6 +31,12 @@ pub struct RunOptions {
     pub input: Option<PathBuf>,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
+    /// Write the jumps of inputs, too.
+    pub jumps: bool,
+    /// Fail if the estimated error is larger than this share.
+    pub max_error: Option<f64>,
+    /// Fail if the energy residual of a bond is a larger share of the energy exchanged.
+    pub max_energy_residual: Option<f64>,
 }
 
 impl RunOptions {
@@ -61,6 +66,13 @@ impl RunOptions {
         if let Some(dt) = self.output_interval {
             system.simulation.output_interval = Some(given(dt, "--output-interval"));
         }
+        if let Some(share) = self.max_error {
+            system.verdict.max_error = Some(given(share, "--max-error"));
+        }
+        if let Some(share) = self.max_energy_residual {
+            system.verdict.max_energy_residual = Some(given(share, "--max-energy-residual"));
+        }
+        system.record.jumps |= self.jumps;
         Ok(system)
     }
 
@@ -81,11 +93,14 @@ fn slug(name: &str) -> String {
     if trimmed.is_empty() { "system".to_owned() } else { trimmed.to_owned() }
 }
 
-/// Runs a system and writes its results.
+/// Runs a system and writes its results; a limit of accuracy that is exceeded is an error.
 pub fn run(system: &System, options: &RunOptions) -> Result<Summary, Error> {
     let system = options.apply(system)?;
     let prepared = system.prepare_with(options.allow_nonfinite)?;
     let run = run_prepared(&system, prepared, &options.folder(&system), &mut Nobody)?;
+    if let Some(message) = run.summary.exceeded.first() {
+        return Err(run.error.unwrap_or(Error::Accuracy { message: message.clone() }));
+    }
     run.error.map_or(Ok(run.summary), Err)
 }
 
@@ -109,7 +124,7 @@ pub fn run_prepared(
 ) -> Result<Run, Error> {
     std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, &e))?;
     let interval = system.simulation.output_interval.as_ref().map(|d| d.value);
-    let mut recorder = Recorder::create(folder, &prepared, interval)?;
+    let mut recorder = Recorder::create(folder, &prepared, interval, system.record.jumps)?;
     let begun = Instant::now();
     let outcome = prepared.run(&mut Both(&mut recorder, watcher));
     let seconds = begun.elapsed().as_secs_f64();
@@ -139,23 +154,4 @@ fn write_summary(folder: &Path, summary: &Summary) -> Result<(), Error> {
     let path = folder.join(SUMMARY);
     let text = serde_json::to_string_pretty(summary).map_err(|e| Error::output(&path, &e.into()))?;
     std::fs::write(&path, text + "\n").map_err(|e| Error::output(&path, &e))
-}
-
-/// Two observers at once; either may stop the run.
-struct Both<'a>(&'a mut dyn Observer, &'a mut dyn Observer);
-
-impl Both<'_> {
-    fn join(a: Flow, b: Flow) -> Flow {
-        if a == Flow::Stop || b == Flow::Stop { Flow::Stop } else { Flow::Continue }
-    }
-}
-
-impl Observer for Both<'_> {
-    fn started(&mut self, start: &StartView<'_>) -> Flow {
-        Both::join(self.0.started(start), self.1.started(start))
-    }
-
-    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
-        Both::join(self.0.accepted(step, report), self.1.accepted(step, report))
-    }
 }

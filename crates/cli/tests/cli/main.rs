@@ -14,3 +14,4 @@ mod networks;
 mod options;
 mod results;
 mod signals;
+mod verdict;

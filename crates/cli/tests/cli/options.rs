@@ -80,9 +80,9 @@ fn a_constant_step_may_end_late_if_asked_to() {
 #[test]
 fn quiet_says_nothing() {
     let lab = Lab::with(EXAMPLE);
-    let loud = lab.run(&[]);
-    assert!(loud.err.starts_with("warning: "), "the example warns of one step: {}", loud.err);
-    let quiet = lab.run(&["--quiet"]);
+    let loud = lab.run(&["-s", "0.02"]);
+    assert!(loud.err.starts_with("warning: "), "of a first step beyond the limits: {}", loud.err);
+    let quiet = lab.run(&["--quiet", "-s", "0.02"]);
     assert_eq!((quiet.code, quiet.out.as_str(), quiet.err.as_str()), (0, "", ""));
     assert!(lab.dir.join("out/results.csv").exists());
 }

@@ -24,7 +24,7 @@ fn the_example_leaves_results_energy_and_a_summary() {
     assert_eq!(
         energy.header.join(" "),
         "time step_size error.energy suspension.P.chassis suspension.P.wheel suspension.dP suspension.dE \
-         suspension.dE_sum suspension.E total.dP total.dE total.dE_sum"
+         suspension.dE_sum suspension.E chassis.E_net wheel.E_net system.dE_sum"
     );
     let summary = lab.summary();
     let steps = summary["steps"]["accepted"].as_u64().unwrap() as usize;
@@ -78,18 +78,22 @@ fn the_summary_has_its_documented_fields() {
             "system",
             "outcome",
             "error",
+            "verdict",
+            "exceeded",
             "time",
             "steps",
             "step_size",
             "estimates",
             "bonds",
-            "total",
+            "energy",
+            "inputs",
             "subsystems",
             "engine_seconds",
             "seconds",
             "warnings",
             "config",
             "versions",
+            "hashes",
         ],
     );
     check("/time", &["start", "stop", "reached"]);
@@ -114,9 +118,17 @@ fn the_summary_has_its_documented_fields() {
             "correction",
         ],
     );
+    check("/verdict", &["word", "text", "score", "error", "blame", "reasons", "limits"]);
+    check("/verdict/error", &["estimate", "low", "high", "large"]);
+    check(
+        "/verdict/reasons/0",
+        &["code", "level", "bond", "connection", "time", "value", "limit", "text", "advice"],
+    );
+    check("/energy", &["exchanged", "residual", "residual_abs", "residual_share"]);
+    check("/hashes", &["system"]);
     check("/bonds/0/ports/0", &["name", "energy"]);
-    check("/subsystems/1", &["name", "kind", "steps", "seconds"]);
-    check("/config", &["simulation", "method"]);
+    check("/subsystems/1", &["name", "kind", "steps", "seconds", "net_energy"]);
+    check("/config", &["simulation", "method", "verdict"]);
     assert_eq!(summary["schema"], 1);
     assert_eq!(summary["outcome"], "finished");
     assert_eq!(summary["steps"]["accepted"], 4000);

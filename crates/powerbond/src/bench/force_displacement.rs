@@ -10,6 +10,7 @@ use powerbond_core::view::StepView;
 type Given = Vec<(String, ParameterValue)>;
 
 /// Force givers around one motion giver.
+#[derive(Clone)]
 pub struct Star {
     /// Model and parameters of each force giver.
     pub giver: (&'static str, Given),

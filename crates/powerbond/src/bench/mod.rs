@@ -7,6 +7,7 @@ mod report;
 mod rodriguez2022;
 mod sadjina2017;
 mod sadjina2020;
+mod verdict;
 
 pub use report::{Check, Quantity, Report, Row};
 
@@ -73,6 +74,12 @@ pub const SUITES: &[Suite] = &[
         name: "arnold2013",
         about: "error estimates, their orders and step control with rollback on the quarter car (doi 10.2478/meceng-2013-0005)",
         rows: arnold2013::rows,
+        exchangeable: false,
+    },
+    Suite {
+        name: "verdict",
+        about: "the verdict beside the true error: all benchmark models and random systems, eight methods, several steps",
+        rows: verdict::rows,
         exchangeable: false,
     },
 ];

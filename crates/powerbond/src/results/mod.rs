@@ -1,8 +1,10 @@
-//! What a run leaves behind: `results.csv`, `energy.csv` and `summary.json`.
+//! What a run leaves behind: `results.csv`, `energy.csv`, `summary.json` and, on request, `jumps.csv`.
 
 pub mod csv;
 mod recorder;
 mod summary;
+mod verdict;
 
-pub use recorder::{ENERGY, RESULTS, Recorder};
+pub use recorder::{ENERGY, JUMPS, RESULTS, Recorder};
 pub use summary::{BondSummary, EstimateSummary, SUMMARY, Steps, Summary, config};
+pub use verdict::{ErrorEstimate, InputSummary, Reason, VerdictSummary};

@@ -1,14 +1,17 @@
 //! `summary.json`: what a run came to.
 
 use super::recorder::numbered;
+use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
 use crate::check;
 use crate::prepare::Prepared;
-use crate::system::{Refresh, System};
+use crate::system::{Refresh, SimulatorSpec, System};
 use powerbond_core::correction::CorrectionReport;
 use powerbond_core::statistics::NormStatistics;
 use powerbond_core::watch::Spike;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::io::Read;
+use std::path::Path;
 
 /// The file of the summary.
 pub const SUMMARY: &str = "summary.json";
@@ -24,6 +27,10 @@ pub struct Summary {
     pub outcome: &'static str,
     /// Why it failed.
     pub error: Option<String>,
+    /// Whether it can be trusted, and why or why not.
+    pub verdict: VerdictSummary,
+    /// Limits of the user that it exceeds: the command ends with 7 if there are any.
+    pub exceeded: Vec<String>,
     /// Start, wanted end and reached end, in s.
     pub time: Time,
     /// Counts.
@@ -35,7 +42,9 @@ pub struct Summary {
     /// Energy per bond.
     pub bonds: Vec<BondSummary>,
     /// Energy of all bonds together.
-    pub total: TotalSummary,
+    pub energy: EnergySummary,
+    /// Jumps of coupled inputs at communication points.
+    pub inputs: Vec<InputSummary>,
     /// Cost per subsystem.
     pub subsystems: Vec<SubsystemSummary>,
     /// Time of the run less that of the subsystems, in s.
@@ -48,6 +57,21 @@ pub struct Summary {
     pub config: Value,
     /// Versions of what made the run.
     pub versions: Value,
+    /// SHA-256 of what was read.
+    pub hashes: Value,
+}
+
+/// Energy of all bonds together.
+#[derive(Clone, Debug, Serialize)]
+pub struct EnergySummary {
+    /// Σ exchanged, in J.
+    pub exchanged: f64,
+    /// Σ δE, in J; positive was created.
+    pub residual: f64,
+    /// Σ |δE|, in J.
+    pub residual_abs: f64,
+    /// `residual / exchanged`.
+    pub residual_share: f64,
 }
 
 /// Times, in s.
@@ -164,35 +188,6 @@ pub struct CorrectionSummary {
     pub idle_steps: f64,
 }
 
-/// Sums over all bonds, in J.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct TotalSummary {
-    /// Energy that went back and forth.
-    pub exchanged: f64,
-    /// Σ δE over all sub-steps.
-    pub residual: f64,
-    /// Σ |δE| of each bond.
-    pub residual_abs: f64,
-    /// `residual / exchanged`.
-    pub residual_share: f64,
-    /// Σ δP·h at the end points.
-    pub endpoint_residual: f64,
-}
-
-impl TotalSummary {
-    fn of(bonds: &[BondSummary]) -> Self {
-        let sum = |f: fn(&BondSummary) -> f64| bonds.iter().map(f).sum::<f64>();
-        let (exchanged, residual) = (sum(|b| b.exchanged), sum(|b| b.residual));
-        TotalSummary {
-            exchanged,
-            residual,
-            residual_abs: sum(|b| b.residual_abs),
-            residual_share: if exchanged == 0.0 { 0.0 } else { residual / exchanged },
-            endpoint_residual: sum(|b| b.endpoint_residual),
-        }
-    }
-}
-
 /// A side of a bond.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortSummary {
@@ -213,6 +208,8 @@ pub struct SubsystemSummary {
     pub steps: u64,
     /// Time it took, in s.
     pub seconds: f64,
+    /// Net energy that entered it through its bonds, in J; none without bonds.
+    pub net_energy: Option<f64>,
 }
 
 impl Summary {
@@ -245,7 +242,7 @@ impl Summary {
                 exchanged: sum.exchanged,
                 residual: sum.residual,
                 residual_abs: sum.residual_abs,
-                residual_share: if sum.exchanged == 0.0 { 0.0 } else { sum.residual / sum.exchanged },
+                residual_share: share(sum.residual, sum.exchanged),
                 endpoint_residual: sum.endpoint_residual,
                 mean_power: per_second(sum.transmitted),
                 power_error_bar: 0.5 * per_second(sum.endpoint_residual_abs),
@@ -261,7 +258,16 @@ impl Summary {
         let subsystem = |(s, name): (usize, &String)| {
             let timing = prepared.timings[s].get();
             let kind = master.network().members[s].simulator.info().kind.clone();
-            SubsystemSummary { name: name.clone(), kind, steps: timing.calls, seconds: timing.seconds() }
+            let ports = &master.network().bonds.ports;
+            let own = ports.iter().zip(&meter.port_energy).filter(|(p, _)| p.subsystem == s);
+            let net_energy = own.map(|(_, left)| -left).reduce(|a, b| a + b);
+            SubsystemSummary {
+                name: name.clone(),
+                kind,
+                steps: timing.calls,
+                seconds: timing.seconds(),
+                net_energy,
+            }
         };
         let subsystems: Vec<SubsystemSummary> =
             prepared.names.subsystems.iter().enumerate().map(subsystem).collect();
@@ -269,54 +275,18 @@ impl Summary {
         if let Some(structure) = master.structure() {
             warnings.extend(check::structure_warnings(structure, &prepared.names));
         }
-        if let Some(t) = statistics.first_at_floor {
-            warnings.push(format!(
-                "{} step(s) were over tolerance at the smallest step size, the first at t = {t} s: lower `min_step` or raise the tolerance",
-                statistics.at_floor
-            ));
-        }
-        if prepared.adaptive && statistics.over_tolerance > 0 {
-            warnings.push(format!(
-                "{} of {} steps were kept over tolerance; the worst error norm is {:.3} at t = {} s",
-                statistics.over_tolerance,
-                statistics.accepted,
-                statistics.worst_norm.0,
-                statistics.worst_norm.1
-            ));
-        }
         let bonds: Vec<BondSummary> = prepared.names.bonds.iter().enumerate().map(bond).collect();
-        for b in &bonds {
-            if let Some(s) = b.spikes.iter().max_by(|x, y| x.peak.total_cmp(&y.peak)) {
-                let others = if b.spikes.len() > 1 {
-                    format!(" ({} spikes in all)", b.spikes.len())
-                } else {
-                    String::new()
-                };
-                warnings.push(format!(
-                    "the residual power of bond `{}` rose to {:.3e} W between t = {:.4} s and {:.4} s, {:.0} times its level \
-                     before{others}",
-                    b.name,
-                    s.peak,
-                    s.start,
-                    s.end,
-                    s.peak / s.level
-                ));
-            }
-            if let Some(c) = b.correction.as_ref().filter(|c| c.capped_share > 0.5) {
-                warnings.push(format!(
-                    "the energy correction of bond `{}` hit its cap in {:.0} % of the steps: {:.3e} J stayed uncorrected. Raise `cap`, \
-                     or use `form = \"difference\"`",
-                    b.name,
-                    100.0 * c.capped_share,
-                    c.uncorrected
-                ));
-            }
-        }
+        let total = |part: fn(&BondSummary) -> f64| bonds.iter().map(part).sum::<f64>();
+        let (exchanged, residual) = (total(|b| b.exchanged), total(|b| b.residual));
+        let findings = prepared.verdict.result(&system.verdict.limits);
+        let verdict = verdict(system, prepared, &findings, &bonds, error.as_deref());
         Summary {
             schema: 1,
             system: system.name.clone(),
             outcome,
             error,
+            exceeded: exceeded(system, &verdict, &bonds),
+            verdict,
             time: Time { start: prepared.start, stop: prepared.stop, reached },
             steps: Steps {
                 accepted: statistics.accepted,
@@ -332,7 +302,13 @@ impl Summary {
                 max: statistics.max_step,
             },
             estimates: estimates(prepared),
-            total: TotalSummary::of(&bonds),
+            energy: EnergySummary {
+                exchanged,
+                residual,
+                residual_abs: total(|b| b.residual_abs),
+                residual_share: share(residual, exchanged),
+            },
+            inputs: inputs(prepared, &findings),
             bonds,
             engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
             subsystems,
@@ -340,6 +316,7 @@ impl Summary {
             warnings,
             config: config(system, prepared),
             versions: json!({ "powerbond": env!("CARGO_PKG_VERSION") }),
+            hashes: hashes(system),
         }
     }
 }
@@ -355,6 +332,38 @@ fn estimates(prepared: &Prepared) -> Vec<EstimateSummary> {
         over_tolerance: sum.over_tolerance,
     };
     numbered(&prepared.estimators).into_iter().zip(sums).enumerate().map(one).collect()
+}
+
+fn share(part: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { part / whole }
+}
+
+/// SHA-256 of the system file and of every FMU, by subsystem; null for an FMU that can no longer be read.
+fn hashes(system: &System) -> Value {
+    use sha2::{Digest, Sha256};
+    let hex = |hash: Sha256| -> String { hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect() };
+    let of_file = |path: &Path| -> std::io::Result<String> {
+        let mut hash = Sha256::new();
+        let mut file = std::fs::File::open(path)?;
+        let mut buffer = [0; 1 << 16];
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(hex(hash)),
+                n => hash.update(&buffer[..n]),
+            }
+        }
+    };
+    let mut map = serde_json::Map::new();
+    if !system.source.text.is_empty() {
+        map.insert("system".to_owned(), hex(Sha256::new_with_prefix(&system.source.text)).into());
+    }
+    for spec in &system.subsystems {
+        if let SimulatorSpec::Fmu(path, _) = &spec.simulator {
+            let hash = of_file(&system.folder().join(&path.value)).ok();
+            map.insert(format!("subsystems.{}", spec.name.value), hash.into());
+        }
+    }
+    map.into()
 }
 
 fn spike(s: Spike) -> SpikeSummary {
@@ -399,5 +408,6 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             },
             "rates": prepared.names.subsystems.iter().cloned().zip(prepared.rates.iter().map(|&r| json!(r))).collect::<serde_json::Map<_, _>>(),
         },
+        "verdict": limits(system),
     })
 }

@@ -4,6 +4,7 @@ pub mod reader;
 mod signals;
 mod single;
 mod toml;
+mod verdict;
 
 use crate::Error;
 use crate::catalogue::{Kind, PolicySpec};
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use signals::SignalSpec;
+pub use verdict::VerdictSpec;
 
 /// A coupled system, an experiment and a method.
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ pub struct System {
     pub method: Method,
     /// What is kept.
     pub record: Record,
+    /// How it is judged.
+    pub verdict: VerdictSpec,
 }
 
 /// `[simulation]`.
@@ -240,6 +244,8 @@ pub struct Record {
     pub variables: Vec<At<String>>,
     /// Patterns of what is left out.
     pub exclude: Vec<At<String>>,
+    /// The jumps of all coupled inputs are written, too.
+    pub jumps: bool,
 }
 
 /// Sub-steps of a subsystem in one macro step: each is a stage that is kept in memory.

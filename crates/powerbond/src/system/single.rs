@@ -1,6 +1,8 @@
 //! A single FMU is a system, too: its default experiment, every variable recorded.
 
-use super::{FmuOptions, Method, Record, SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System};
+use super::{
+    FmuOptions, Method, Record, SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec,
+};
 use crate::Error;
 use crate::source::{At, Source};
 use powerbond_core::clock::EndRule;
@@ -59,7 +61,8 @@ pub fn system(path: &Path) -> Result<System, Error> {
         inputs: Vec::new(),
         bonds: Vec::new(),
         method: Method::default(),
-        record: Record { variables: vec![At::default("*".to_owned())], exclude: Vec::new() },
+        record: Record { variables: vec![At::default("*".to_owned())], exclude: Vec::new(), jumps: false },
+        verdict: VerdictSpec::default(),
         source,
     })
 }

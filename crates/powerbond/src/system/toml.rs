@@ -3,7 +3,7 @@
 use super::reader::{Node, Table, top};
 use super::{
     Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, Method, Record, Refresh, SignalSpec,
-    Simulation, SimulatorSpec, SubsystemSpec, System,
+    Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec,
 };
 use crate::Error;
 use crate::catalogue::{self, Kind, PolicySpec};
@@ -15,7 +15,7 @@ use powerbond_core::network::{Initial, VariableName};
 use std::sync::Arc;
 
 const TOP: &[&str] =
-    &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record"];
+    &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record", "verdict"];
 const SIMULATION: &[&str] =
     &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe"];
 const SUBSYSTEM: &[&str] =
@@ -68,6 +68,7 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     let simulation = simulation(file.get("simulation"))?;
     let method = file.get("method").map_or_else(|| Ok(Method::default()), method)?;
     let record = record(file.get("record"))?;
+    let verdict = file.get("verdict").map_or_else(|| Ok(VerdictSpec::default()), VerdictSpec::read)?;
     Ok(System {
         name,
         simulation,
@@ -77,6 +78,7 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
         bonds,
         method,
         record,
+        verdict,
         source: source.clone(),
     })
 }
@@ -388,11 +390,12 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
 }
 
 fn record(node: Option<Node<'_>>) -> Result<Record, Error> {
-    let table = node.map(|n| n.table("`[record]`", &["variables", "exclude"])).transpose()?;
+    let table = node.map(|n| n.table("`[record]`", &["variables", "exclude", "jumps"])).transpose()?;
     let texts =
         |key, default: Vec<At<String>>| table.and_then(|t| t.get(key)).map_or(Ok(default), |n| n.texts());
     Ok(Record {
         variables: texts("variables", vec![At::default("*".to_owned())])?,
         exclude: texts("exclude", Vec::new())?,
+        jumps: table.and_then(|t| t.get("jumps")).map_or(Ok(false), |n| Ok::<_, Error>(n.flag()?.value))?,
     })
 }

@@ -1,0 +1,495 @@
+//! The verdict on a run in words: one word, an error estimate with its bar, and reasons with what to change.
+
+use super::summary::BondSummary;
+use crate::number::{percent, short};
+use crate::prepare::Prepared;
+use crate::system::{Refresh, System};
+use powerbond_core::verdict::{Findings, InputFindings, Word};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The verdict on a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerdictSummary {
+    /// `trustworthy`, `check` or `unreliable`.
+    pub word: &'static str,
+    /// In one sentence.
+    pub text: String,
+    /// A: four times the estimated error. None if a value was not finite.
+    pub score: Option<f64>,
+    /// Of the coupling variables, rms over rms.
+    pub error: ErrorEstimate,
+    /// The input whose coupling is the worst, if any is off.
+    pub blame: Option<String>,
+    /// Why, the gravest first.
+    pub reasons: Vec<Reason>,
+    /// What the words were judged by.
+    pub limits: Value,
+}
+
+/// The estimated relative error of the coupling variables.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ErrorEstimate {
+    /// None where nobody can tell: too few steps, values that are not finite, a failed run.
+    pub estimate: Option<f64>,
+    /// Nine errors in ten are larger than this.
+    pub low: Option<f64>,
+    /// Nine errors in ten are smaller than this.
+    pub high: Option<f64>,
+    /// The estimate only says that the error is large.
+    pub large: bool,
+}
+
+/// A reason for the word.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reason {
+    /// What it is; see the documentation of the verdict.
+    pub code: &'static str,
+    /// `unreliable` and `check` decide the word; `note` explains.
+    pub level: &'static str,
+    /// The bond, if it is one's.
+    pub bond: Option<String>,
+    /// The connection as `outputs -> input`, if it is one's.
+    pub connection: Option<String>,
+    /// When, in s.
+    pub time: Option<f64>,
+    /// The number behind it.
+    pub value: Option<f64>,
+    /// What it is held against.
+    pub limit: Option<f64>,
+    /// In words.
+    pub text: String,
+    /// What to change.
+    pub advice: String,
+}
+
+/// Jumps of one input at communication points.
+#[derive(Clone, Debug, Serialize)]
+pub struct InputSummary {
+    /// Its name.
+    pub name: String,
+    /// What feeds it.
+    pub sources: Vec<String>,
+    /// Its score; the largest of all inputs is that of the run.
+    pub score: f64,
+    /// rms of jumps, in its unit.
+    pub jump_rms: f64,
+    /// The largest jump, in its unit.
+    pub jump_max: f64,
+    /// When it was, in s.
+    pub jump_time: f64,
+    /// rms of the mean defect of what was held, in its unit.
+    pub defect: f64,
+    /// rms of what feed-through outputs owe to jumps, in its unit.
+    pub stale: f64,
+    /// Standard deviation over the run, in its unit.
+    pub spread: f64,
+    /// How often it and its neighbours go up and down.
+    pub swings: f64,
+    /// Lag-1 correlation of jumps.
+    pub correlation: f64,
+    /// `rms(Δ²u)/rms(Δu)`: above 0.5 there are too few points per swing.
+    pub roughness: f64,
+    /// Share of jumps with another sign than the one before.
+    pub alternation: f64,
+    /// rms of the last quarter over that of the second one.
+    pub growth: f64,
+}
+
+/// Jump statistics of every coupled input.
+pub fn inputs(prepared: &Prepared, findings: &Findings) -> Vec<InputSummary> {
+    let one = |f: &InputFindings| InputSummary {
+        name: prepared.names.inputs[f.input].to_string(),
+        sources: sources(prepared, f.input),
+        score: f.score,
+        jump_rms: f.jump_rms,
+        jump_max: f.jump_max,
+        jump_time: f.jump_time,
+        defect: f.defect,
+        stale: f.stale,
+        spread: f.spread,
+        swings: f.swings,
+        correlation: f.correlation,
+        roughness: f.roughness,
+        alternation: f.alternation,
+        growth: f.growth,
+    };
+    findings.inputs.iter().map(one).collect()
+}
+
+fn sources(prepared: &Prepared, input: usize) -> Vec<String> {
+    let network = prepared.master.network();
+    network.wiring.sources(input).map(|(y, _)| prepared.names.outputs[y].to_string()).collect()
+}
+
+/// Judges a run that came to its `bonds` and, if it failed, an `error`.
+pub fn verdict(
+    system: &System,
+    prepared: &Prepared,
+    findings: &Findings,
+    bonds: &[BondSummary],
+    error: Option<&str>,
+) -> VerdictSummary {
+    let judge = Judge { system, prepared, findings };
+    let mut reasons = Vec::new();
+    if let Some(error) = error {
+        reasons.push(Reason {
+            time: Some(prepared.master.time()),
+            ..reason("failed", Word::Unreliable, format!("the run failed: {error}"), "see the error")
+        });
+    }
+    judge.coupling(&mut reasons);
+    judge.steps(&mut reasons);
+    judge.energy(bonds, &mut reasons);
+    let rank = |r: &Reason| ["unreliable", "check", "note"].iter().position(|l| *l == r.level);
+    reasons.sort_by_key(rank);
+    let decided = if error.is_some() { Word::Unreliable } else { findings.word };
+    let word = match reasons.first().map(|r| r.level) {
+        Some("unreliable") => Word::Unreliable,
+        Some("check") => decided.max(Word::Check),
+        _ => decided,
+    };
+    let known = findings.score.is_finite() && findings.steps >= system.verdict.limits.min_steps;
+    let [low, high] = findings.bar();
+    let estimate = ErrorEstimate {
+        estimate: known.then(|| findings.error()),
+        low: known.then_some(low),
+        high: known.then_some(high),
+        large: known && findings.score > system.verdict.limits.unreliable,
+    };
+    VerdictSummary {
+        word: word.text(),
+        text: sentence(word, &estimate, findings, prepared),
+        score: findings.score.is_finite().then_some(findings.score),
+        error: estimate,
+        blame: findings.blame.map(|i| prepared.names.inputs[i].to_string()),
+        reasons,
+        limits: limits(system),
+    }
+}
+
+/// The limits that hold.
+pub fn limits(system: &System) -> Value {
+    let v = &system.verdict;
+    json!({
+        "trustworthy": v.limits.trustworthy,
+        "unreliable": v.limits.unreliable,
+        "min_steps": v.limits.min_steps,
+        "roughness": v.limits.roughness,
+        "ringing": v.limits.ringing,
+        "growth": v.limits.growth,
+        "residual": v.residual,
+        "over_tolerance": v.over_tolerance,
+        "capped": v.capped,
+        "max_error": v.max_error.as_ref().map(|x| x.value),
+        "max_energy_residual": v.max_energy_residual.as_ref().map(|x| x.value),
+    })
+}
+
+/// The limits that the user set and the run exceeds, in words.
+pub fn exceeded(system: &System, verdict: &VerdictSummary, bonds: &[BondSummary]) -> Vec<String> {
+    let mut list = Vec::new();
+    if let Some(max) = &system.verdict.max_error {
+        match verdict.error.estimate {
+            Some(error) if error <= max.value => {}
+            Some(error) => list.push(format!(
+                "the estimated error is {}{}, more than the {} allowed",
+                percent(error),
+                blamed(verdict),
+                percent(max.value)
+            )),
+            None => list.push(format!(
+                "the error cannot be estimated, and at most {} is allowed",
+                percent(max.value)
+            )),
+        }
+    }
+    if let Some(max) = &system.verdict.max_energy_residual {
+        let over = |b: &&BondSummary| !b.residual_share.is_finite() || b.residual_share.abs() > max.value;
+        for bond in bonds.iter().filter(over) {
+            list.push(format!(
+                "the energy residual of bond `{}` is {} J, {} of the {} J exchanged; {} is allowed",
+                bond.name,
+                short4(bond.residual),
+                percent(bond.residual_share.abs()),
+                short4(bond.exchanged),
+                percent(max.value)
+            ));
+        }
+    }
+    list
+}
+
+fn blamed(verdict: &VerdictSummary) -> String {
+    verdict.blame.as_ref().map_or(String::new(), |name| format!(" (worst at `{name}`)"))
+}
+
+fn sentence(word: Word, error: &ErrorEstimate, findings: &Findings, prepared: &Prepared) -> String {
+    let Some(estimate) = error.estimate else {
+        return "the error of this run cannot be estimated".to_owned();
+    };
+    let worst =
+        findings.blame.map_or(String::new(), |i| format!(", worst at `{}`", prepared.names.inputs[i]));
+    match (word, findings.blame) {
+        (_, None) => "nothing that is coupled was off; errors inside subsystems are not seen".to_owned(),
+        _ if error.large => format!("the coupling error is large{worst}"),
+        _ => format!(
+            "coupling error about {} (90 % sure: {} to {}){worst}",
+            percent(estimate),
+            percent(error.low.unwrap_or(0.0)),
+            percent(error.high.unwrap_or(0.0))
+        ),
+    }
+}
+
+fn reason(code: &'static str, level: Word, text: String, advice: impl Into<String>) -> Reason {
+    Reason {
+        code,
+        level: level.text(),
+        bond: None,
+        connection: None,
+        time: None,
+        value: None,
+        limit: None,
+        text,
+        advice: advice.into(),
+    }
+}
+
+fn note(code: &'static str, text: String, advice: impl Into<String>) -> Reason {
+    Reason { level: "note", ..reason(code, Word::Check, text, advice) }
+}
+
+struct Judge<'a> {
+    system: &'a System,
+    prepared: &'a Prepared,
+    findings: &'a Findings,
+}
+
+impl Judge<'_> {
+    /// Jumps of inputs: the score, and what explains it.
+    fn coupling(&self, out: &mut Vec<Reason>) {
+        let limits = &self.system.verdict.limits;
+        let findings = self.findings;
+        if findings.steps < limits.min_steps {
+            out.push(Reason {
+                value: Some(findings.steps as f64),
+                limit: Some(limits.min_steps as f64),
+                ..reason(
+                    "too_few_steps",
+                    Word::Unreliable,
+                    format!(
+                        "only {} steps were made; {} are needed to judge",
+                        findings.steps, limits.min_steps
+                    ),
+                    "take smaller steps or run longer",
+                )
+            });
+        }
+        for f in findings.inputs.iter().filter(|f| !f.score.is_finite()) {
+            out.push(Reason {
+                connection: Some(self.connection(f.input)),
+                ..reason(
+                    "non_finite",
+                    Word::Unreliable,
+                    format!("`{}` became infinite or not a number", self.name(f.input)),
+                    "take smaller steps, and see what its source does",
+                )
+            });
+        }
+        let mut bad: Vec<&InputFindings> =
+            findings.inputs.iter().filter(|f| f.score.is_finite() && f.score >= limits.trustworthy).collect();
+        bad.sort_by(|a, b| b.score.total_cmp(&a.score));
+        for f in bad.iter().take(MOST) {
+            let level = if f.score > limits.unreliable { Word::Unreliable } else { Word::Check };
+            let limit = if level == Word::Check { limits.trustworthy } else { limits.unreliable };
+            out.push(Reason {
+                connection: Some(self.connection(f.input)),
+                time: Some(f.jump_time),
+                value: Some(f.score),
+                limit: Some(limit),
+                ..reason("jump", level, self.jump_text(f), self.jump_advice(f))
+            });
+        }
+        if bad.len() > MOST {
+            let text = format!("{} more inputs are off", bad.len() - MOST);
+            out.push(note("more_jumps", text, "see `inputs` in summary.json"));
+        }
+        for f in &findings.inputs {
+            self.explain(f, out);
+        }
+    }
+
+    fn explain(&self, f: &InputFindings, out: &mut Vec<Reason>) {
+        let limits = &self.system.verdict.limits;
+        let name = self.name(f.input);
+        let at = |value: f64, limit: f64, reason: Reason| Reason {
+            connection: Some(self.connection(f.input)),
+            value: Some(value),
+            limit: Some(limit),
+            ..reason
+        };
+        let off = f.score >= limits.trustworthy;
+        if off && f.roughness > limits.roughness {
+            let points = std::f64::consts::TAU / (2.0 * (f.roughness / 2.0).min(1.0).asin());
+            let text =
+                format!("`{name}` has too few points per swing: about {points:.1} where it moves most");
+            out.push(at(
+                f.roughness,
+                limits.roughness,
+                note("few_points", text, "take smaller steps: 20 points per swing are good"),
+            ));
+        }
+        if off && f.alternation > limits.ringing {
+            let text = format!("`{name}` rings: {:.0} % of its jumps change the sign", 100.0 * f.alternation);
+            let advice = "the coupling is close to its stability limit: smaller steps, `refresh = true`, or the other split";
+            out.push(at(f.alternation, limits.ringing, note("ringing", text, advice)));
+        }
+        if f.growth > limits.growth {
+            let text = format!("`{name}` grows: it is {:.1} times larger at the end than before", f.growth);
+            let advice = "if the system itself does not grow, the coupling is unstable: take smaller steps";
+            out.push(at(f.growth, limits.growth, reason("growth", Word::Check, text, advice)));
+        }
+    }
+
+    /// Steps over tolerance, at the floor.
+    fn steps(&self, out: &mut Vec<Reason>) {
+        let statistics = self.prepared.master.statistics();
+        let limit = self.system.verdict.over_tolerance;
+        let share = |n: u64| n as f64 / statistics.accepted.max(1) as f64;
+        let level = |n: u64| if share(n) > limit { "check" } else { "note" };
+        if self.prepared.adaptive && statistics.over_tolerance > 0 {
+            let text = format!(
+                "{} of {} steps were kept over tolerance; the worst error norm is {}",
+                statistics.over_tolerance,
+                statistics.accepted,
+                short4(statistics.worst_norm.0)
+            );
+            out.push(Reason {
+                level: level(statistics.over_tolerance),
+                time: Some(statistics.worst_norm.1),
+                value: Some(share(statistics.over_tolerance)),
+                limit: Some(limit),
+                ..note(
+                    "over_tolerance",
+                    text,
+                    "use `controller = { kind = \"rejecting\" }` where models can go back, or a smaller `max_rate`",
+                )
+            });
+        }
+        if statistics.at_floor > 0 {
+            let text = format!("{} steps were over tolerance at the smallest step size", statistics.at_floor);
+            out.push(Reason {
+                level: level(statistics.at_floor),
+                time: statistics.first_at_floor,
+                value: Some(share(statistics.at_floor)),
+                limit: Some(limit),
+                ..note("step_floor", text, "lower `min_step` or raise the tolerance")
+            });
+        }
+    }
+
+    /// Residual energy, spikes and corrections of bonds.
+    fn energy(&self, bonds: &[BondSummary], out: &mut Vec<Reason>) {
+        let spec = &self.system.verdict;
+        for b in bonds {
+            let of = |reason: Reason| Reason { bond: Some(b.name.clone()), ..reason };
+            if let Some(s) = b.spikes.iter().max_by(|x, y| x.peak.total_cmp(&y.peak)) {
+                let others = if b.spikes.len() > 1 {
+                    format!(" ({} spikes in all)", b.spikes.len())
+                } else {
+                    String::new()
+                };
+                let text = format!(
+                    "the residual power rose to {} W between t = {} s and {} s, {:.0} times its level before{others}",
+                    short4(s.peak),
+                    short4(s.start),
+                    short4(s.end),
+                    s.peak / s.level
+                );
+                let advice = "look at the outputs there; smaller steps or an event at that time";
+                out.push(Reason {
+                    time: Some(s.peak_time),
+                    value: Some(s.peak),
+                    limit: Some(10.0 * s.level),
+                    ..of(reason("spike", Word::Check, text, advice))
+                });
+            }
+            if b.residual_share.abs() > spec.residual {
+                let text = format!(
+                    "the coupling {} {} J, {} of the {} J exchanged",
+                    if b.residual > 0.0 { "created" } else { "lost" },
+                    short4(b.residual.abs()),
+                    percent(b.residual_share.abs()),
+                    short4(b.exchanged)
+                );
+                out.push(Reason {
+                    time: Some(b.worst_time),
+                    value: Some(b.residual_share.abs()),
+                    limit: Some(spec.residual),
+                    ..of(note(
+                        "energy_residual",
+                        text,
+                        "smaller steps, a higher hold order, or an energy correction",
+                    ))
+                });
+            }
+            if let Some(c) = b.correction.as_ref().filter(|c| c.capped_share > spec.capped) {
+                let text = format!(
+                    "the energy correction hit its cap in {:.0} % of the steps; {} J stayed uncorrected",
+                    100.0 * c.capped_share,
+                    short4(c.uncorrected)
+                );
+                out.push(Reason {
+                    value: Some(c.capped_share),
+                    limit: Some(spec.capped),
+                    ..of(reason("capped", Word::Check, text, "raise `cap`, or use `form = \"difference\"`"))
+                });
+            }
+        }
+    }
+
+    fn name(&self, input: usize) -> String {
+        self.prepared.names.inputs[input].to_string()
+    }
+
+    fn connection(&self, input: usize) -> String {
+        format!("{} -> {}", sources(self.prepared, input).join(" + "), self.name(input))
+    }
+
+    fn jump_text(&self, f: &InputFindings) -> String {
+        let share = |x: f64| percent(if f.spread > 0.0 { x / f.spread } else { f64::INFINITY });
+        let stale = if f.stale > f.defect { ", most of it by feed-through" } else { "" };
+        format!(
+            "`{}` is held {} off its course, relative to its own variation{stale}; it jumps by {} and swings {:.0} times",
+            self.name(f.input),
+            share(f.defect + f.stale),
+            share(f.jump_rms),
+            f.swings
+        )
+    }
+
+    fn jump_advice(&self, f: &InputFindings) -> String {
+        let method = &self.system.method;
+        let mut list = vec!["repeat at half the step and compare"];
+        if f.stale > f.defect && matches!(method.refresh, Refresh::Off) {
+            list.push("`refresh = true`");
+        }
+        if method.hold == 0 {
+            list.push("`hold = 1`");
+        }
+        list.join(", or try ")
+    }
+}
+
+/// Inputs that are listed one by one.
+const MOST: usize = 5;
+
+/// Four digits.
+fn short4(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return short(x);
+    }
+    let digits = 10f64.powi(3 - x.abs().log10().floor() as i32);
+    short((x * digits).round() / digits)
+}

@@ -1,0 +1,94 @@
+//! `[verdict]`: where the words of the verdict begin, and what makes a run fail.
+
+use super::reader::Node;
+use crate::Error;
+use crate::number::share;
+use crate::source::At;
+use powerbond_core::verdict::Limits;
+
+/// `[verdict]`.
+#[derive(Clone, Debug)]
+pub struct VerdictSpec {
+    /// Of the score and its explanations.
+    pub limits: Limits,
+    /// |residual| over exchanged energy of a bond above this is a reason.
+    pub residual: f64,
+    /// Share of steps over tolerance, or at the step floor, above this is a reason to check.
+    pub over_tolerance: f64,
+    /// Share of steps in which the energy correction hit its cap above this is a reason to check.
+    pub capped: f64,
+    /// The run fails if the estimated error is larger.
+    pub max_error: Option<At<f64>>,
+    /// The run fails if |residual| over exchanged energy of a bond is larger.
+    pub max_energy_residual: Option<At<f64>>,
+}
+
+impl Default for VerdictSpec {
+    fn default() -> Self {
+        VerdictSpec {
+            limits: Limits::default(),
+            residual: 0.05,
+            over_tolerance: 0.1,
+            capped: 0.5,
+            max_error: None,
+            max_energy_residual: None,
+        }
+    }
+}
+
+const KEYS: &[&str] = &[
+    "trustworthy",
+    "unreliable",
+    "min_steps",
+    "roughness",
+    "ringing",
+    "growth",
+    "residual",
+    "over_tolerance",
+    "capped",
+    "max_error",
+    "max_energy_residual",
+];
+
+impl VerdictSpec {
+    /// Reads `[verdict]`.
+    pub fn read(node: Node<'_>) -> Result<Self, Error> {
+        let table = node.table("`[verdict]`", KEYS)?;
+        let mut spec = VerdictSpec::default();
+        let number = |key, value: &mut f64| {
+            if let Some(n) = table.get(key) {
+                *value = limit(n)?.value;
+            }
+            Ok::<(), Error>(())
+        };
+        number("trustworthy", &mut spec.limits.trustworthy)?;
+        number("unreliable", &mut spec.limits.unreliable)?;
+        number("roughness", &mut spec.limits.roughness)?;
+        number("ringing", &mut spec.limits.ringing)?;
+        number("growth", &mut spec.limits.growth)?;
+        number("residual", &mut spec.residual)?;
+        number("over_tolerance", &mut spec.over_tolerance)?;
+        number("capped", &mut spec.capped)?;
+        if let Some(n) = table.get("min_steps") {
+            spec.limits.min_steps = u64::from(n.count(0, u32::MAX)?.value);
+        }
+        spec.max_error = table.get("max_error").map(limit).transpose()?;
+        spec.max_energy_residual = table.get("max_energy_residual").map(limit).transpose()?;
+        let Limits { trustworthy, unreliable, .. } = spec.limits;
+        if trustworthy > unreliable {
+            return node.fail(format!(
+                "`trustworthy` ends at {trustworthy} and `unreliable` begins at {unreliable}; the first must not be larger"
+            ));
+        }
+        Ok(spec)
+    }
+}
+
+/// A number of 0 or more; as a text it may be in percent.
+fn limit(node: Node<'_>) -> Result<At<f64>, Error> {
+    let value = if node.is_text() { share(&node.text()?.value) } else { Some(node.number()?.value) };
+    match value {
+        Some(x) if x >= 0.0 => Ok(node.at(x)),
+        _ => node.expected("a number of 0 or more, or a share such as \"0.5%\","),
+    }
+}

@@ -75,7 +75,8 @@ fn assignment(text: &str) -> Result<(String, ParameterValue), Error> {
     Ok((name.trim().to_owned(), value))
 }
 
-fn explain(error: ExportError) -> Error {
+/// An error of the export as one of the command.
+pub fn explain(error: ExportError) -> Error {
     match error {
         ExportError::Write { path, reason } => Error::output(&path, &reason),
         other => Error::input(None, other.to_string()),

@@ -5,6 +5,7 @@
 mod bench;
 mod check;
 mod export;
+mod fmus;
 mod inspect;
 mod methods;
 mod progress;

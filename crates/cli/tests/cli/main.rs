@@ -6,6 +6,7 @@ mod docs;
 mod energy_correction;
 mod example;
 mod failing_runs;
+mod fmus;
 mod lab;
 mod listings;
 mod methods;

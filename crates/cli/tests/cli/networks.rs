@@ -68,7 +68,7 @@ fn a_junction_balances_its_ports() {
         let energy = lab.runs(&["-s", step]).energy();
         assert_eq!(
             energy.header.join(" "),
-            "time step_size strut.P.chassis strut.P.left strut.P.right strut.dP strut.dE strut.dE_sum strut.E"
+            "time step_size strut.P.chassis strut.P.left strut.P.right strut.dP strut.dE strut.dE_sum strut.E total.dP total.dE total.dE_sum"
         );
         let ports = ["chassis", "left", "right"].map(|p| energy.column(&format!("strut.P.{p}")));
         for (i, dp) in energy.column("strut.dP").into_iter().enumerate() {
@@ -92,7 +92,7 @@ fn a_vector_bond_sums_its_components() {
     };
     assert_eq!(
         energy.header.join(" "),
-        "time step_size spring.P.left spring.P.right spring.dP spring.dE spring.dE_sum spring.E"
+        "time step_size spring.P.left spring.P.right spring.dP spring.dE spring.dE_sum spring.E total.dP total.dE total.dE_sum"
     );
     let [vx, vy, fx, fy] =
         ["right.velocity_x", "right.velocity_y", "left.force_x", "left.force_y"].map(|n| results.column(n));

@@ -24,7 +24,7 @@ fn the_example_leaves_results_energy_and_a_summary() {
     assert_eq!(
         energy.header.join(" "),
         "time step_size error.energy suspension.P.chassis suspension.P.wheel suspension.dP suspension.dE \
-         suspension.dE_sum suspension.E"
+         suspension.dE_sum suspension.E total.dP total.dE total.dE_sum"
     );
     let summary = lab.summary();
     let steps = summary["steps"]["accepted"].as_u64().unwrap() as usize;
@@ -83,6 +83,7 @@ fn the_summary_has_its_documented_fields() {
             "step_size",
             "estimates",
             "bonds",
+            "total",
             "subsystems",
             "engine_seconds",
             "seconds",

@@ -42,6 +42,9 @@ impl Recorder {
             header.extend(ports.iter().map(|p| format!("{bond}.P.{p}")));
             header.extend(["dP", "dE", "dE_sum", "E"].map(|c| format!("{bond}.{c}")));
         }
+        if !prepared.names.bonds.is_empty() {
+            header.extend(["dP", "dE", "dE_sum"].map(|c| format!("total.{c}")));
+        }
         let energy = Writer::create(&folder.join(ENERGY), header)?;
         let (n, bonds) = (prepared.columns.len(), prepared.names.bonds.len());
         Ok(Recorder {
@@ -114,11 +117,16 @@ impl Recorder {
         self.energy.field(step.span.end, true);
         self.energy.field(step.span.h, false);
         report.estimates.iter().for_each(|e| self.energy.field(e.norm, false));
+        let mut total = [0.0; 3];
         for (k, (flow, ports)) in step.flows.iter().zip(&step.bonds.bonds).enumerate() {
             step.ports[ports.clone()].iter().for_each(|p| self.energy.field(p.power, false));
             let values = [flow.residual_power, self.pending[k], self.residual_sum[k], self.transmitted[k]];
             values.iter().for_each(|&v| self.energy.field(v, false));
+            total.iter_mut().zip(values).for_each(|(t, v)| *t += v);
             self.pending[k] = 0.0;
+        }
+        if !step.flows.is_empty() {
+            total.iter().for_each(|&v| self.energy.field(v, false));
         }
         self.energy.end_row()
     }

@@ -34,6 +34,8 @@ pub struct Summary {
     pub estimates: Vec<EstimateSummary>,
     /// Energy per bond.
     pub bonds: Vec<BondSummary>,
+    /// Energy of all bonds together.
+    pub total: TotalSummary,
     /// Cost per subsystem.
     pub subsystems: Vec<SubsystemSummary>,
     /// Time of the run less that of the subsystems, in s.
@@ -160,6 +162,35 @@ pub struct CorrectionSummary {
     pub capped_share: f64,
     /// Steps without correction, because nothing moved.
     pub idle_steps: f64,
+}
+
+/// Sums over all bonds, in J.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TotalSummary {
+    /// Energy that went back and forth.
+    pub exchanged: f64,
+    /// Σ δE over all sub-steps.
+    pub residual: f64,
+    /// Σ |δE| of each bond.
+    pub residual_abs: f64,
+    /// `residual / exchanged`.
+    pub residual_share: f64,
+    /// Σ δP·h at the end points.
+    pub endpoint_residual: f64,
+}
+
+impl TotalSummary {
+    fn of(bonds: &[BondSummary]) -> Self {
+        let sum = |f: fn(&BondSummary) -> f64| bonds.iter().map(f).sum::<f64>();
+        let (exchanged, residual) = (sum(|b| b.exchanged), sum(|b| b.residual));
+        TotalSummary {
+            exchanged,
+            residual,
+            residual_abs: sum(|b| b.residual_abs),
+            residual_share: if exchanged == 0.0 { 0.0 } else { residual / exchanged },
+            endpoint_residual: sum(|b| b.endpoint_residual),
+        }
+    }
 }
 
 /// A side of a bond.
@@ -301,6 +332,7 @@ impl Summary {
                 max: statistics.max_step,
             },
             estimates: estimates(prepared),
+            total: TotalSummary::of(&bonds),
             bonds,
             engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
             subsystems,

@@ -198,7 +198,10 @@ fn links_lead_somewhere() {
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
             assert!(path.starts_with("http") || Path::new(&folder.join(path)).exists(), "{name}: {link}");
-            assert!(anchor.is_empty() || text.contains(&format!("\n## {anchor}\n")), "{name}: {link}");
+            let heading = |line: &str| {
+                line.starts_with("##") && line.trim_start_matches(['#', ' ']).to_lowercase() == anchor
+            };
+            assert!(anchor.is_empty() || text.lines().any(heading), "{name}: {link}");
         }
     }
 }

@@ -76,6 +76,11 @@ impl Equations<1, 1> for Gain {
         self.x
     }
 
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        visit(&mut self.x);
+        true
+    }
+
     fn derivatives(&self, _u: &[f64; 1], d: &mut [f64]) -> bool {
         d.fill(self.gain);
         true

@@ -190,7 +190,12 @@ impl System {
     /// Looks at the system without running it. Initial values are made consistent and feed-through is probed, as at the
     /// start of a run; if that fails, [`Check::failure`] says why and the rest stands.
     pub fn check(&self) -> Result<Check, Error> {
-        let mut prepared = self.prepare()?;
+        let mut looked = self.clone();
+        if let Refresh::Off = looked.method.refresh {
+            // Nobody is refreshed, but FMUs are asked whether they could be.
+            looked.method.refresh = Refresh::Some(Vec::new());
+        }
+        let mut prepared = looked.prepare()?;
         let failure = match prepared.master.initialize(&mut Nobody) {
             Ok(_) => None,
             Err(error) => match prepared.explain(&error) {

@@ -3,6 +3,7 @@
 use crate::description::{FmiVersion, describe, model_identifier};
 use crate::error::{ExportError, Refusal};
 use crate::interface::Interface;
+use crate::token::LONGEST;
 use powerbond_core::models::{ModelSpec, ParameterValue};
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -72,7 +73,13 @@ impl Export {
         given: &[(String, ParameterValue)],
     ) -> Result<Self, ExportError> {
         match Interface::new(model, given) {
-            Ok((interface, _)) => Ok(Export { interface, version }),
+            Ok((interface, _)) => {
+                let length = interface.token().len();
+                if length > LONGEST {
+                    return Err(ExportError::TooManySettings { length, longest: LONGEST });
+                }
+                Ok(Export { interface, version })
+            }
             Err(Refusal::Parameter(error)) => Err(error.into()),
             Err(other) => Err(ExportError::Model { model: model.name, reason: other.to_string() }),
         }

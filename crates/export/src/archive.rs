@@ -25,12 +25,11 @@ impl Library {
         let command = std::env::current_exe().and_then(|p| p.canonicalize());
         let folder = command.ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
         // In cargo's folders the newest one is in `deps`; an installation has it beside the command or in `lib`.
-        let places =
-            [folder.join("deps"), folder.clone(), folder.join("../lib/powerbond"), folder.join("../lib")];
-        let tried: Vec<PathBuf> = places.iter().map(|place| place.join(&name)).collect();
+        let places = ["deps", "../deps", "", "../lib/powerbond", "../lib"];
+        let tried: Vec<PathBuf> = places.iter().map(|place| folder.join(place).join(&name)).collect();
         match tried.iter().find(|path| path.is_file()) {
             Some(path) => Library::at(path),
-            None => Err(ExportError::NoLibrary { name, tried: tried[1..].to_vec() }),
+            None => Err(ExportError::NoLibrary { name, tried: tried[2..].to_vec() }),
         }
     }
 

@@ -4,6 +4,7 @@ mod bad_options;
 mod bad_systems;
 mod docs;
 mod example;
+mod export;
 mod failing_runs;
 mod lab;
 mod listings;

@@ -49,7 +49,15 @@ fn what_does_not_fit_is_refused_with_a_cure() {
     lab.write("other.so", "something else");
     check(3, &["quarter-car/wheel", "--library", "other.so"], &["other.so is not a library of models"]);
     check(8, &["quarter-car/wheel", "-o", "no/such/folder.fmu"], &["cannot write no/such/folder.fmu"]);
-    let many = ["pump_pressure", "tank_pressure", "valve_area", "piston_area", "cylinder_length", "density", "discharge"];
+    let many = [
+        "pump_pressure",
+        "tank_pressure",
+        "valve_area",
+        "piston_area",
+        "cylinder_length",
+        "density",
+        "discharge",
+    ];
     let sets: Vec<String> = many.iter().map(|name| format!("--set={name}=0.12345678901234567")).collect();
     let mut arguments = vec!["crane/hydraulics"];
     arguments.extend(sets.iter().map(String::as_str));

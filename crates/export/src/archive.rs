@@ -3,6 +3,7 @@
 use crate::description::{FmiVersion, describe, model_identifier};
 use crate::error::{ExportError, Refusal};
 use crate::interface::Interface;
+use crate::token::LONGEST;
 use powerbond_core::models::{ModelSpec, ParameterValue};
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -24,12 +25,11 @@ impl Library {
         let command = std::env::current_exe().and_then(|p| p.canonicalize());
         let folder = command.ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
         // In cargo's folders the newest one is in `deps`; an installation has it beside the command or in `lib`.
-        let places =
-            [folder.join("deps"), folder.clone(), folder.join("../lib/powerbond"), folder.join("../lib")];
-        let tried: Vec<PathBuf> = places.iter().map(|place| place.join(&name)).collect();
+        let places = ["deps", "../deps", "", "../lib/powerbond", "../lib"];
+        let tried: Vec<PathBuf> = places.iter().map(|place| folder.join(place).join(&name)).collect();
         match tried.iter().find(|path| path.is_file()) {
             Some(path) => Library::at(path),
-            None => Err(ExportError::NoLibrary { name, tried: tried[1..].to_vec() }),
+            None => Err(ExportError::NoLibrary { name, tried: tried[2..].to_vec() }),
         }
     }
 
@@ -72,7 +72,13 @@ impl Export {
         given: &[(String, ParameterValue)],
     ) -> Result<Self, ExportError> {
         match Interface::new(model, given) {
-            Ok((interface, _)) => Ok(Export { interface, version }),
+            Ok((interface, _)) => {
+                let length = interface.token().len();
+                if length > LONGEST {
+                    return Err(ExportError::TooManySettings { length, longest: LONGEST });
+                }
+                Ok(Export { interface, version })
+            }
             Err(Refusal::Parameter(error)) => Err(error.into()),
             Err(other) => Err(ExportError::Model { model: model.name, reason: other.to_string() }),
         }

@@ -53,10 +53,10 @@ macro_rules! fmu_library {
                     => fmi2::no_variables(c, "fmi2GetBoolean", vr, n);
                 fmi2SetBoolean(c: Handle, vr: *const u32, n: usize, _x: *const c_int) -> c_int
                     => fmi2::no_variables(c, "fmi2SetBoolean", vr, n);
-                fmi2GetString(c: Handle, vr: *const u32, n: usize, _x: *mut *const c_char) -> c_int
-                    => fmi2::no_variables(c, "fmi2GetString", vr, n);
-                fmi2SetString(c: Handle, vr: *const u32, n: usize, _x: *const *const c_char) -> c_int
-                    => fmi2::no_variables(c, "fmi2SetString", vr, n);
+                fmi2GetString(c: Handle, vr: *const u32, n: usize, x: *mut *const c_char) -> c_int
+                    => fmi2::get_string(c, vr, n, x);
+                fmi2SetString(c: Handle, vr: *const u32, n: usize, x: *const *const c_char) -> c_int
+                    => fmi2::set_string(c, vr, n, x);
                 fmi2GetFMUstate(c: Handle, state: *mut State) -> c_int => fmi2::get_state(c, state);
                 fmi2SetFMUstate(c: Handle, state: State) -> c_int => fmi2::set_state(c, state);
                 fmi2FreeFMUstate(c: Handle, state: *mut State) -> c_int => fmi2::free_state(c, state);
@@ -124,10 +124,10 @@ macro_rules! fmu_library {
                     => fmi3::get_int32(c, vr, n, x, nx);
                 fmi3SetInt32(c: Handle, vr: *const u32, n: usize, x: *const i32, nx: usize) -> c_int
                     => fmi3::set_int32(c, vr, n, x, nx);
-                fmi3GetInt64(c: Handle, vr: *const u32, n: usize, x: *mut i64, nx: usize) -> c_int
-                    => fmi3::get_int64(c, vr, n, x, nx);
-                fmi3SetInt64(c: Handle, vr: *const u32, n: usize, x: *const i64, nx: usize) -> c_int
-                    => fmi3::set_int64(c, vr, n, x, nx);
+                fmi3GetString(c: Handle, vr: *const u32, n: usize, x: *mut *const c_char, nx: usize) -> c_int
+                    => fmi3::get_string(c, vr, n, x, nx);
+                fmi3SetString(c: Handle, vr: *const u32, n: usize, x: *const *const c_char, nx: usize) -> c_int
+                    => fmi3::set_string(c, vr, n, x, nx);
                 fmi3GetFMUState(c: Handle, state: *mut State) -> c_int => fmi3::get_state(c, state);
                 fmi3SetFMUState(c: Handle, state: State) -> c_int => fmi3::set_state(c, state);
                 fmi3FreeFMUState(c: Handle, state: *mut State) -> c_int => fmi3::free_state(c, state);
@@ -156,7 +156,7 @@ macro_rules! fmu_library {
                 fmi3GetUInt32(*const u32, usize, *mut u32, usize);
                 fmi3GetUInt64(*const u32, usize, *mut u64, usize);
                 fmi3GetBoolean(*const u32, usize, *mut u8, usize);
-                fmi3GetString(*const u32, usize, *mut *const c_char, usize);
+                fmi3GetInt64(*const u32, usize, *mut i64, usize);
                 fmi3GetBinary(*const u32, usize, *mut usize, *mut *const u8, usize);
                 fmi3GetClock(*const u32, usize, *mut u8);
                 fmi3SetFloat32(*const u32, usize, *const f32, usize);
@@ -167,7 +167,7 @@ macro_rules! fmu_library {
                 fmi3SetUInt32(*const u32, usize, *const u32, usize);
                 fmi3SetUInt64(*const u32, usize, *const u64, usize);
                 fmi3SetBoolean(*const u32, usize, *const u8, usize);
-                fmi3SetString(*const u32, usize, *const *const c_char, usize);
+                fmi3SetInt64(*const u32, usize, *const i64, usize);
                 fmi3SetBinary(*const u32, usize, *const usize, *const *const u8, usize);
                 fmi3SetClock(*const u32, usize, *const u8);
                 fmi3GetNumberOfVariableDependencies(u32, *mut usize);

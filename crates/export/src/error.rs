@@ -25,6 +25,11 @@ pub enum ExportError {
     WrongLibrary { path: PathBuf, expected: &'static str, found: String },
     #[error("model `{model}` cannot be exported: {reason}")]
     Model { model: &'static str, reason: String },
+    #[error(
+        "too many start values: the token that names them would have {length} characters, and some tools stop at {longest}. Set \
+         some of them in the tool that runs the FMU"
+    )]
+    TooManySettings { length: usize, longest: usize },
     #[error("cannot pack the FMU: {reason}")]
     Pack { reason: String },
     #[error("cannot write {}: {reason}", path.display())]

@@ -224,19 +224,38 @@ impl Instance {
         Ok(())
     }
 
-    /// Reads a count or a choice.
-    pub fn get_whole(&self, reference: u32, wanted: Type) -> Result<i64, Refusal> {
-        match self.interface.slot(reference, wanted)? {
-            Slot::Parameter(k) => Ok(self.parameters[k] as i64),
-            _ => Err(Refusal::Unsupported { what: "whole number there" }),
+    /// Reads a count.
+    pub fn get_whole(&self, reference: u32) -> Result<i32, Refusal> {
+        match self.interface.slot(reference, Type::Count)? {
+            Slot::Parameter(k) => Ok(self.parameters[k] as i32),
+            _ => Err(Refusal::Reference { reference, wanted: "integer variable" }),
         }
     }
 
-    /// Sets a count or a choice before the first step.
-    pub fn set_whole(&mut self, reference: u32, wanted: Type, value: i64) -> Result<(), Refusal> {
-        match self.interface.slot(reference, wanted)? {
-            Slot::Parameter(k) => self.set_parameter(k, value as f64),
-            _ => Err(Refusal::Unsupported { what: "whole number there" }),
+    /// Sets a count before the first step.
+    pub fn set_whole(&mut self, reference: u32, value: i32) -> Result<(), Refusal> {
+        match self.interface.slot(reference, Type::Count)? {
+            Slot::Parameter(k) => self.set_parameter(k, f64::from(value)),
+            _ => Err(Refusal::Reference { reference, wanted: "integer variable" }),
+        }
+    }
+
+    /// Reads a choice.
+    pub fn get_text(&self, reference: u32) -> Result<&'static str, Refusal> {
+        match self.interface.slot(reference, Type::Choice)? {
+            Slot::Parameter(k) => Ok(self.interface.word(k, self.parameters[k])),
+            _ => Err(Refusal::Reference { reference, wanted: "string variable" }),
+        }
+    }
+
+    /// Sets a choice before the first step.
+    pub fn set_text(&mut self, reference: u32, word: &str) -> Result<(), Refusal> {
+        match self.interface.slot(reference, Type::Choice)? {
+            Slot::Parameter(k) => {
+                let place = self.interface.place(k, word)?;
+                self.set_parameter(k, place)
+            }
+            _ => Err(Refusal::Reference { reference, wanted: "string variable" }),
         }
     }
 

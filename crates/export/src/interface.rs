@@ -30,7 +30,7 @@ pub enum Type {
     Number,
     /// Integer, Int32.
     Count,
-    /// An enumeration, counted from 1.
+    /// String: one of several words. Not an enumeration, which libcosim passes over.
     Choice,
 }
 
@@ -108,7 +108,7 @@ impl Interface {
                 let wanted = match wanted {
                     Type::Number => "real variable",
                     Type::Count => "integer variable",
-                    Type::Choice => "enumeration",
+                    Type::Choice => "string variable",
                 };
                 Err(Refusal::Reference { reference, wanted })
             }
@@ -152,6 +152,22 @@ impl Interface {
     pub fn check(&self, k: usize, x: f64) -> Result<(), ParameterError> {
         let p = &self.spec.parameters[k];
         self.spec.check(p.name, &value_of(p.domain, x))
+    }
+
+    /// The word of choice `k` at a place; empty if there is none.
+    pub fn word(&self, k: usize, place: f64) -> &'static str {
+        match self.spec.parameters[k].domain {
+            Domain::Choice(words) => words.get((place as usize).wrapping_sub(1)).copied().unwrap_or(""),
+            _ => "",
+        }
+    }
+
+    /// The place of a word of choice `k`, from 1.
+    pub fn place(&self, k: usize, word: &str) -> Result<f64, ParameterError> {
+        let p = &self.spec.parameters[k];
+        let value = ParameterValue::Text(word.to_owned());
+        self.spec.check(p.name, &value)?;
+        Ok(number_of(p.domain, &value))
     }
 
     /// Whether ∂y/∂u is known: it is, or there is none.

@@ -1,8 +1,9 @@
 //! The token of an FMU (`guid` in FMI 2, `instantiationToken` in FMI 3): which model it is, with what it was exported,
 //! and a fingerprint of its interface.
 //!
-//! `{quarter-car/wheel;mass=45.0;damper=square-root;2d0f5b0c7a91e6c4}`. The library thus needs no file to know what it
-//! is, and a description that belongs to other code, or that was edited by hand, is refused.
+//! `quarter-car.wheel~mass~45.0~damper~square-root~2d0f5b0c7a91e6c4`. The library thus needs no file to know what it is,
+//! and a description that belongs to other code, or that was edited by hand, is refused. Some importers make a file name
+//! of it (libcosim does), so that it has nothing but letters, digits and `-._~`, and a limited length.
 
 use crate::error::Refusal;
 use crate::interface::Interface;
@@ -13,10 +14,10 @@ impl Interface {
     /// What the FMU is recognised by.
     pub fn token(&self) -> String {
         let settings = self.given.iter().map(|(name, value)| match value {
-            ParameterValue::Number(x) => format!("{name}={x:?};"),
-            ParameterValue::Text(text) => format!("{name}={text};"),
+            ParameterValue::Number(x) => format!("{name}~{x:?}~"),
+            ParameterValue::Text(text) => format!("{name}~{text}~"),
         });
-        format!("{{{};{}{:016x}}}", self.spec.name, settings.collect::<String>(), self.fingerprint())
+        format!("{}~{}{:016x}", plain(self.spec.name), settings.collect::<String>(), self.fingerprint())
     }
 
     /// Changes with everything that the description says and the library has to keep.
@@ -40,23 +41,29 @@ pub fn open(
     token: &str,
 ) -> Result<(Interface, Box<dyn Subsystem>), Refusal> {
     let refuse = |reason: String| Refusal::Token { token: token.to_owned(), reason };
-    let inner = token.strip_prefix('{').and_then(|t| t.strip_suffix('}'));
-    let mut parts = inner.ok_or_else(|| refuse("it has no braces".to_owned()))?.split(';');
-    let name = parts.next().unwrap_or_default();
-    let Some(spec) = models.iter().copied().find(|m| m.name == name) else {
-        return Err(refuse(format!("there is no model `{name}`")));
+    let mut parts: Vec<&str> = token.split('~').collect();
+    let fingerprint = parts.pop().unwrap_or_default();
+    let Some(spec) = models.iter().copied().find(|m| parts.first() == Some(&&*plain(m.name))) else {
+        return Err(refuse("it names no model".to_owned()));
     };
-    let mut given = Vec::new();
-    let fingerprint = parts.next_back().unwrap_or_default();
-    for part in parts {
-        let (name, value) = part.split_once('=').ok_or_else(|| refuse(format!("`{part}` sets nothing")))?;
-        given.push((name.to_owned(), read(spec, name, value)));
+    let pairs = parts[1..].chunks_exact(2);
+    if !pairs.remainder().is_empty() {
+        return Err(refuse("a value is missing".to_owned()));
     }
+    let given: Vec<_> = pairs.map(|pair| (pair[0].to_owned(), read(spec, pair[0], pair[1]))).collect();
     let (interface, model) = Interface::new(spec, &given).map_err(|error| refuse(error.to_string()))?;
     if format!("{:016x}", interface.fingerprint()) != fingerprint {
         return Err(refuse("its description belongs to another version of the model".to_owned()));
     }
     Ok((interface, model))
+}
+
+/// The longest token that an FMU is written with: file names end at 255 bytes.
+pub const LONGEST: usize = 240;
+
+/// A model's name without `/`.
+fn plain(name: &str) -> String {
+    name.replace('/', ".")
 }
 
 /// Whatever does not fit is left to the model's own check.
@@ -96,15 +103,15 @@ mod tests {
         assert!(open(ALL, &token).is_ok());
         for wrong in [
             String::new(),
-            "{}".to_owned(),
+            "~".to_owned(),
             "{8c4e810f-3df3-4a00-8276-176fa3c9f9e0}".to_owned(),
             token.replace("chassis", "chassis2"),
-            token.replace("chassis;", "wheel;"),
-            token.replace("chassis;", "chassis;mass=400.5;"),
-            token.replace("chassis;", "chassis;mass=-1;"),
-            token.replace("chassis;", "chassis;weight=1;"),
-            token.replace("chassis;", "chassis;mass;"),
-            token.replace('}', "0}"),
+            token.replace("chassis~", "wheel~"),
+            token.replace("chassis~", "chassis~mass~400.5~"),
+            token.replace("chassis~", "chassis~mass~-1~"),
+            token.replace("chassis~", "chassis~weight~1~"),
+            token.replace("chassis~", "chassis~mass~"),
+            format!("{token}0"),
         ] {
             assert!(matches!(open(ALL, &wrong), Err(Refusal::Token { .. })), "{wrong}");
         }

@@ -214,24 +214,33 @@ fn parameters_may_change_in_initialization_mode() {
 #[test]
 fn counts_and_choices_have_their_types() {
     let x = Fmi3::new(CHASSIS);
-    let (mut count, mut choice) = (0, 0);
+    let (mut count, mut choice) = (0, null());
+    let text = |pointer: *const c_char| {
+        // SAFETY: a string of the library's, valid until the next call (FMI 3.0.2, fmi3GetString).
+        unsafe { CStr::from_ptr(pointer) }.to_str().expect("ASCII").to_owned()
+    };
     // SAFETY: the instance lives; one reference, one value.
     unsafe {
         assert_eq!(fmi3::fmi3SetInt32(x.0, &5, 1, &7, 1), OK);
-        assert_eq!(fmi3::fmi3SetInt64(x.0, &6, 1, &2, 1), OK);
         assert_eq!(fmi3::fmi3GetInt32(x.0, &5, 1, &mut count, 1), OK);
-        assert_eq!(fmi3::fmi3GetInt64(x.0, &6, 1, &mut choice, 1), OK);
-        assert_eq!((count, choice), (7, 2));
+        assert_eq!(fmi3::fmi3GetString(x.0, &6, 1, &mut choice, 1), OK);
+        assert_eq!((count, text(choice)), (7, "euler".to_owned()));
+        assert_eq!(fmi3::fmi3SetString(x.0, &6, 1, &c"accurate".as_ptr(), 1), OK);
+        assert_eq!(fmi3::fmi3GetString(x.0, &6, 1, &mut choice, 1), OK);
+        assert_eq!(text(choice), "accurate");
         assert_eq!(fmi3::fmi3SetInt32(x.0, &5, 1, &0, 1), ERROR);
-        assert_eq!(fmi3::fmi3SetInt64(x.0, &6, 1, &3, 1), ERROR);
+        assert_eq!(fmi3::fmi3SetString(x.0, &6, 1, &c"exact".as_ptr(), 1), ERROR);
+        assert!(logged().contains("`integrator` is \"exact\"; one of \"euler\", \"accurate\" is needed"));
         assert_eq!(fmi3::fmi3SetInt32(x.0, &6, 1, &1, 1), ERROR);
-        assert_eq!(fmi3::fmi3SetInt64(x.0, &5, 1, &1, 1), ERROR);
+        assert_eq!(fmi3::fmi3SetString(x.0, &5, 1, &c"7".as_ptr(), 1), ERROR);
+        assert_eq!(fmi3::fmi3GetInt32(x.0, &5, 1, &mut count, 0), ERROR);
         let y = instance2(&token(CHASSIS), 1);
-        assert_eq!(fmi2::fmi2SetInteger(y, [5, 6].as_ptr(), 2, [7, 2].as_ptr()), OK);
-        let mut both = [0; 2];
-        assert_eq!(fmi2::fmi2GetInteger(y, [5, 6].as_ptr(), 2, both.as_mut_ptr()), OK);
-        assert_eq!(both, [7, 2]);
-        assert_eq!(fmi2::fmi2GetString(y, &5, 1, null_mut()), ERROR);
+        assert_eq!(fmi2::fmi2SetInteger(y, &5, 1, &7), OK);
+        assert_eq!(fmi2::fmi2GetInteger(y, &5, 1, &mut count), OK);
+        assert_eq!(fmi2::fmi2SetString(y, &6, 1, &c"accurate".as_ptr()), OK);
+        assert_eq!(fmi2::fmi2GetString(y, &6, 1, &mut choice), OK);
+        assert_eq!((count, text(choice)), (7, "accurate".to_owned()));
+        assert_eq!(fmi2::fmi2GetBoolean(y, &5, 1, null_mut()), ERROR);
         fmi2::fmi2FreeInstance(y);
     }
 }

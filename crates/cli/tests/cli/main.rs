@@ -5,6 +5,7 @@ mod bad_systems;
 mod docs;
 mod energy_correction;
 mod example;
+mod export;
 mod failing_runs;
 mod fmus;
 mod lab;

@@ -2,11 +2,10 @@
 
 use super::xml::{Element, Xml};
 use super::{
-    FmiVersion, TOOL, bounds, choice_type, choices, model_identifier, write_categories, write_experiment,
-    write_units,
+    FmiVersion, TOOL, about, bounds, model_identifier, write_categories, write_experiment, write_units,
 };
 use crate::interface::Interface;
-use powerbond_core::models::{Domain, ParameterSpec};
+use powerbond_core::models::Domain;
 use powerbond_core::subsystem::{Causality, Variable};
 
 pub fn describe(interface: &Interface) -> String {
@@ -32,22 +31,6 @@ pub fn describe(interface: &Interface) -> String {
             .flag("providesDirectionalDerivative", interface.has_derivatives())
             .close();
         write_units(xml, interface, FmiVersion::Fmi2);
-        if choices(interface).next().is_some() {
-            xml.open("TypeDefinitions").children(|xml| {
-                for (name, words) in choices(interface) {
-                    xml.open("SimpleType").text("name", &name).children(|xml| {
-                        xml.open("Enumeration").children(|xml| {
-                            for (word, place) in words.iter().zip(1..) {
-                                xml.open("Item")
-                                    .text("name", word)
-                                    .text("value", &i32::to_string(&place))
-                                    .close();
-                            }
-                        });
-                    });
-                }
-            });
-        }
         write_categories(xml);
         write_experiment(xml);
         xml.open("ModelVariables").children(|xml| {
@@ -59,11 +42,11 @@ pub fn describe(interface: &Interface) -> String {
                 xml.open("ScalarVariable")
                     .text("name", parameter.name)
                     .text("valueReference", &interface.parameter_reference(k).to_string())
-                    .text("description", parameter.description)
+                    .text("description", &about(parameter))
                     .text("causality", "parameter")
                     .text("variability", "fixed")
                     .text("initial", "exact")
-                    .children(|xml| parameter_type(xml, parameter, interface.start[k]));
+                    .children(|xml| parameter_type(xml, interface, k));
             }
         });
         structure(xml, interface);
@@ -101,7 +84,8 @@ fn real(xml: &mut Xml, variable: &Variable) {
     element.optional("start", (variable.causality == Causality::Input).then_some(variable.start)).close();
 }
 
-fn parameter_type(xml: &mut Xml, parameter: &ParameterSpec, start: f64) {
+fn parameter_type(xml: &mut Xml, interface: &Interface, k: usize) {
+    let (parameter, start) = (&interface.parameters()[k], interface.start[k]);
     match parameter.domain {
         Domain::Number { min, max, .. } => {
             let (min, max) = bounds(min, max);
@@ -117,11 +101,7 @@ fn parameter_type(xml: &mut Xml, parameter: &ParameterSpec, start: f64) {
             .text("max", &max.min(i32::MAX as u32).to_string())
             .text("start", &(start as i64).to_string())
             .close(),
-        Domain::Choice(_) => xml
-            .open("Enumeration")
-            .text("declaredType", &choice_type(parameter.name))
-            .text("start", &(start as i64).to_string())
-            .close(),
+        Domain::Choice(_) => xml.open("String").text("start", interface.word(k, start)).close(),
     }
 }
 

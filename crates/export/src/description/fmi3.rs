@@ -2,11 +2,10 @@
 
 use super::xml::{Element, Xml};
 use super::{
-    FmiVersion, TOOL, bounds, choice_type, choices, model_identifier, write_categories, write_experiment,
-    write_units,
+    FmiVersion, TOOL, about, bounds, model_identifier, write_categories, write_experiment, write_units,
 };
 use crate::interface::Interface;
-use powerbond_core::models::{Domain, ParameterSpec};
+use powerbond_core::models::Domain;
 use powerbond_core::subsystem::{Causality, Variable};
 
 pub fn describe(interface: &Interface) -> String {
@@ -30,20 +29,6 @@ pub fn describe(interface: &Interface) -> String {
             .flag("hasEventMode", false)
             .close();
         write_units(xml, interface, FmiVersion::Fmi3);
-        if choices(interface).next().is_some() {
-            xml.open("TypeDefinitions").children(|xml| {
-                for (name, words) in choices(interface) {
-                    xml.open("EnumerationType").text("name", &name).children(|xml| {
-                        for (word, place) in words.iter().zip(1..) {
-                            xml.open("Item")
-                                .text("name", word)
-                                .text("value", &i64::to_string(&place))
-                                .close();
-                        }
-                    });
-                }
-            });
-        }
         write_categories(xml);
         write_experiment(xml);
         xml.open("ModelVariables").children(|xml| {
@@ -55,8 +40,8 @@ pub fn describe(interface: &Interface) -> String {
             for (v, variable) in interface.info.variables.iter().enumerate() {
                 float(xml, variable, interface.reference(v));
             }
-            for (k, parameter) in interface.parameters().iter().enumerate() {
-                write_parameter(xml, parameter, interface.parameter_reference(k), interface.start[k]);
+            for k in 0..interface.parameters().len() {
+                write_parameter(xml, interface, k);
             }
         });
         structure(xml, interface);
@@ -86,9 +71,11 @@ fn float(xml: &mut Xml, variable: &Variable, reference: u32) {
     element.optional("start", (variable.causality == Causality::Input).then_some(variable.start)).close();
 }
 
-fn write_parameter(xml: &mut Xml, parameter: &ParameterSpec, reference: u32, start: f64) {
+fn write_parameter(xml: &mut Xml, interface: &Interface, k: usize) {
+    let (parameter, start) = (&interface.parameters()[k], interface.start[k]);
     let open = |xml: &mut Xml, kind: &'static str, rest: &dyn Fn(Element<'_>)| {
-        let element = head(xml.open(kind), parameter.name, reference, parameter.description);
+        let element =
+            head(xml.open(kind), parameter.name, interface.parameter_reference(k), &about(parameter));
         let element = element.text("causality", "parameter").text("variability", "fixed");
         rest(element.text("initial", "exact"));
     };
@@ -107,11 +94,8 @@ fn write_parameter(xml: &mut Xml, parameter: &ParameterSpec, reference: u32, sta
                 .text("start", &(start as i64).to_string())
                 .close();
         }),
-        Domain::Choice(_) => open(xml, "Enumeration", &|element| {
-            element
-                .text("declaredType", &choice_type(parameter.name))
-                .text("start", &(start as i64).to_string())
-                .close();
+        Domain::Choice(_) => open(xml, "String", &|element| {
+            element.children(|xml| xml.open("Start").text("value", interface.word(k, start)).close());
         }),
     }
 }

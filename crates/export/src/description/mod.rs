@@ -5,7 +5,7 @@ mod fmi3;
 mod xml;
 
 use crate::interface::Interface;
-use powerbond_core::models::Domain;
+use powerbond_core::models::{Domain, ParameterSpec};
 use powerbond_core::units::Unit;
 use xml::Xml;
 
@@ -85,17 +85,12 @@ fn write_units(xml: &mut Xml, interface: &Interface, version: FmiVersion) {
     });
 }
 
-/// The choices: for each the name of its type and its words.
-fn choices(interface: &Interface) -> impl Iterator<Item = (String, &'static [&'static str])> {
-    interface.parameters().iter().filter_map(|p| match p.domain {
-        Domain::Choice(words) => Some((choice_type(p.name), words)),
-        _ => None,
-    })
-}
-
-/// Types must not be called like variables.
-fn choice_type(parameter: &str) -> String {
-    format!("Choice.{parameter}")
+/// What a parameter is for; a choice with its words, since a string has no list of them.
+fn about(parameter: &ParameterSpec) -> String {
+    match parameter.domain {
+        Domain::Choice(words) => format!("{} (one of: {})", parameter.description, words.join(", ")),
+        _ => parameter.description.to_owned(),
+    }
 }
 
 /// Bounds of a number; `None` where there is none. Bounds are inclusive, so that "above 0" is 0 here and the rest is

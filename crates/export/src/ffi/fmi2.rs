@@ -2,7 +2,6 @@
 
 use super::{DISCARD, ERROR, Handle, Logger, OK, State, call, list, list_mut, text};
 use crate::error::Refusal;
-use crate::interface::Type;
 use powerbond_core::models::ModelSpec;
 use std::ffi::{CString, c_char, c_int, c_void};
 
@@ -116,38 +115,36 @@ pub unsafe fn set_real(c: Handle, references: *const u32, n: usize, values: *con
     unsafe { call(c, "fmi2SetReal", |i| i.set_numbers(list(references, n), list(values, n))) }
 }
 
-/// `fmi2GetInteger`: counts and enumerations (section 2.2.7).
+/// `fmi2GetInteger`: counts.
 pub unsafe fn get_integer(c: Handle, references: *const u32, n: usize, values: *mut c_int) -> c_int {
-    // Safety: section 2.1.7: as many values as references.
-    unsafe {
-        call(c, "fmi2GetInteger", |i| {
-            for (value, &r) in list_mut(values, n).iter_mut().zip(list(references, n)) {
-                *value = i.get_whole(r, Type::Choice).or_else(|_| i.get_whole(r, Type::Count))? as c_int;
-            }
-            Ok(())
-        })
-    }
+    // Safety: passed on.
+    unsafe { super::get_integers(c, "fmi2GetInteger", references, n, values) }
 }
 
-/// `fmi2SetInteger`: counts and enumerations (section 2.2.7).
+/// `fmi2SetInteger`: counts.
 pub unsafe fn set_integer(c: Handle, references: *const u32, n: usize, values: *const c_int) -> c_int {
-    // Safety: section 2.1.7: as many values as references.
-    unsafe {
-        call(c, "fmi2SetInteger", |i| {
-            list(references, n).iter().zip(list(values, n)).try_for_each(|(&r, &value)| {
-                let is_choice = i.get_whole(r, Type::Choice).is_ok();
-                i.set_whole(r, if is_choice { Type::Choice } else { Type::Count }, value.into())
-            })
-        })
-    }
+    // Safety: passed on.
+    unsafe { super::set_integers(c, "fmi2SetInteger", references, n, values) }
 }
 
-/// `fmi2GetBoolean`, `fmi2SetBoolean`, `fmi2GetString` and `fmi2SetString`: no variable has these types.
+/// `fmi2GetString`: choices.
+pub unsafe fn get_string(c: Handle, references: *const u32, n: usize, values: *mut *const c_char) -> c_int {
+    // Safety: passed on.
+    unsafe { super::get_strings(c, "fmi2GetString", references, n, values) }
+}
+
+/// `fmi2SetString`: choices.
+pub unsafe fn set_string(c: Handle, references: *const u32, n: usize, values: *const *const c_char) -> c_int {
+    // Safety: passed on.
+    unsafe { super::set_strings(c, "fmi2SetString", references, n, values) }
+}
+
+/// `fmi2GetBoolean` and `fmi2SetBoolean`: no variable has this type.
 pub unsafe fn no_variables(c: Handle, function: &'static str, references: *const u32, n: usize) -> c_int {
     // Safety: section 2.1.7: as many references as the number says.
     unsafe {
         call(c, function, |_| match list(references, n).first() {
-            Some(&reference) => Err(Refusal::Reference { reference, wanted: "variable of this type" }),
+            Some(&reference) => Err(Refusal::Reference { reference, wanted: "boolean variable" }),
             None => Ok(()),
         })
     }

@@ -5,7 +5,6 @@
 use super::{ERROR, Handle, Logger, OK, State, call, list, list_mut};
 use crate::error::Refusal;
 use crate::instance::same_length;
-use crate::interface::Type;
 use powerbond_core::models::ModelSpec;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -29,7 +28,7 @@ pub unsafe fn instantiate(
         logger.error(FUNCTION, &Refusal::Unsupported { what: "event mode" });
         return std::ptr::null_mut();
     }
-    // Safety: section 2.3.1: strings are read during the call; the environment stays valid.
+    // Safety: fmi3InstantiateCoSimulation: strings are read during the call; the environment stays valid.
     unsafe { super::instantiate(models, FUNCTION, token, logger) }
 }
 
@@ -105,7 +104,7 @@ pub unsafe fn get_float64(
     values: *mut f64,
     length: usize,
 ) -> c_int {
-    // Safety: section 2.2.6.2: both arrays are as long as the numbers say.
+    // Safety: fmi3GetFloat64, fmi3SetFloat64: both arrays are as long as the numbers say.
     unsafe { call(c, "fmi3GetFloat64", |i| i.get_numbers(list(references, n), list_mut(values, length))) }
 }
 
@@ -118,7 +117,7 @@ pub unsafe fn set_float64(
     values: *const f64,
     length: usize,
 ) -> c_int {
-    // Safety: section 2.2.6.2: both arrays are as long as the numbers say.
+    // Safety: fmi3GetFloat64, fmi3SetFloat64: both arrays are as long as the numbers say.
     unsafe { call(c, "fmi3SetFloat64", |i| i.set_numbers(list(references, n), list(values, length))) }
 }
 
@@ -130,16 +129,12 @@ pub unsafe fn get_int32(
     values: *mut i32,
     length: usize,
 ) -> c_int {
-    // Safety: section 2.2.6.2: both arrays are as long as the numbers say.
-    unsafe {
-        call(c, "fmi3GetInt32", |i| {
-            same_length(n, length)?;
-            for (value, &r) in list_mut(values, length).iter_mut().zip(list(references, n)) {
-                *value = i.get_whole(r, Type::Count)? as i32;
-            }
-            Ok(())
-        })
+    if n != length {
+        // Safety: passed on.
+        return unsafe { call(c, "fmi3GetInt32", |_| same_length(n, length)) };
     }
+    // Safety: passed on.
+    unsafe { super::get_integers(c, "fmi3GetInt32", references, n, values) }
 }
 
 /// `fmi3SetInt32`: counts.
@@ -150,52 +145,44 @@ pub unsafe fn set_int32(
     values: *const i32,
     length: usize,
 ) -> c_int {
-    // Safety: section 2.2.6.2: both arrays are as long as the numbers say.
-    unsafe {
-        call(c, "fmi3SetInt32", |i| {
-            same_length(n, length)?;
-            let (references, values) = (list(references, n), list(values, length));
-            references.iter().zip(values).try_for_each(|(&r, &x)| i.set_whole(r, Type::Count, x.into()))
-        })
+    if n != length {
+        // Safety: passed on.
+        return unsafe { call(c, "fmi3SetInt32", |_| same_length(n, length)) };
     }
+    // Safety: passed on.
+    unsafe { super::set_integers(c, "fmi3SetInt32", references, n, values) }
 }
 
-/// `fmi3GetInt64`: enumerations (section 2.2.6.2).
-pub unsafe fn get_int64(
+/// `fmi3GetString`: choices.
+pub unsafe fn get_string(
     c: Handle,
     references: *const u32,
     n: usize,
-    values: *mut i64,
+    values: *mut *const c_char,
     length: usize,
 ) -> c_int {
-    // Safety: section 2.2.6.2: both arrays are as long as the numbers say.
-    unsafe {
-        call(c, "fmi3GetInt64", |i| {
-            same_length(n, length)?;
-            for (value, &r) in list_mut(values, length).iter_mut().zip(list(references, n)) {
-                *value = i.get_whole(r, Type::Choice)?;
-            }
-            Ok(())
-        })
+    if n != length {
+        // Safety: passed on.
+        return unsafe { call(c, "fmi3GetString", |_| same_length(n, length)) };
     }
+    // Safety: passed on.
+    unsafe { super::get_strings(c, "fmi3GetString", references, n, values) }
 }
 
-/// `fmi3SetInt64`: enumerations (section 2.2.6.2).
-pub unsafe fn set_int64(
+/// `fmi3SetString`: choices.
+pub unsafe fn set_string(
     c: Handle,
     references: *const u32,
     n: usize,
-    values: *const i64,
+    values: *const *const c_char,
     length: usize,
 ) -> c_int {
-    // Safety: section 2.2.6.2: both arrays are as long as the numbers say.
-    unsafe {
-        call(c, "fmi3SetInt64", |i| {
-            same_length(n, length)?;
-            let (references, values) = (list(references, n), list(values, length));
-            references.iter().zip(values).try_for_each(|(&r, &x)| i.set_whole(r, Type::Choice, x))
-        })
+    if n != length {
+        // Safety: passed on.
+        return unsafe { call(c, "fmi3SetString", |_| same_length(n, length)) };
     }
+    // Safety: passed on.
+    unsafe { super::set_strings(c, "fmi3SetString", references, n, values) }
 }
 
 /// `fmi3GetFMUState`.
@@ -247,7 +234,7 @@ pub unsafe fn directional_derivative(
     sensitivity: *mut f64,
     n_sensitivity: usize,
 ) -> c_int {
-    // Safety: section 2.2.11: all arrays are as long as the numbers say.
+    // Safety: fmi3GetDirectionalDerivative: all arrays are as long as the numbers say.
     unsafe {
         call(c, "fmi3GetDirectionalDerivative", |i| {
             let (unknowns, knowns) = (list(unknowns, n_unknowns), list(knowns, n_knowns));
@@ -270,7 +257,7 @@ pub unsafe fn do_step(
     early: *mut u8,
     reached: *mut f64,
 ) -> c_int {
-    // Safety: section 4.2.1: results are written to places of the caller's.
+    // Safety: fmi3DoStep: results are written to places of the caller's.
     unsafe {
         call(c, "fmi3DoStep", |i| {
             for flag in [event, terminate, early] {

@@ -1,9 +1,9 @@
 //! Where importers call in: C's pointers become slices, refusals become statuses and log lines, panics end here.
 //!
 //! All of it rests on what FMI asks of an importer: a handle is one that this library returned and that was not freed
-//! (FMI 2.0.5 section 2.1.5, FMI 3.0.2 section 2.3.1), it is used by one thread at a time (FMI 2.0.5 section 2.1.1,
-//! FMI 3.0.2 section 2.1.7), and arrays are as long as the number that comes with them (FMI 2.0.5 section 2.1.7, FMI
-//! 3.0.2 section 2.2.6.2). [`crate::fmu_library`] exports these functions under the standard's names.
+//! (FMI 2.0.5 section 2.1.5, FMI 3.0.2 on `fmi3InstantiateCoSimulation`), it is used by one thread at a time, and arrays
+//! are as long as the number that comes with them (FMI 2.0.5 section 2.1.7, FMI 3.0.2 on `fmi3GetFloat64`).
+//! [`crate::fmu_library`] exports these functions under the standard's names.
 
 #![allow(clippy::missing_safety_doc)] // The contract is the one above for all of them.
 
@@ -31,6 +31,8 @@ pub(crate) const ERROR: c_int = 3;
 struct Component {
     instance: Instance,
     logger: Logger,
+    /// Strings that were given out: they stay until the next call that gives some.
+    texts: Vec<CString>,
 }
 
 /// Where log lines go.
@@ -56,7 +58,7 @@ impl Logger {
             }
             Logger::Fmi3 { logger: Some(logger), environment } => {
                 let text = CString::new(text).unwrap_or_default();
-                // Safety: FMI 3.0.2 section 2.3.1: the callback and its environment live as long as the instance.
+                // Safety: FMI 3.0.2, fmi3LogMessageCallback: the callback and its environment live as long as the instance.
                 unsafe { logger(*environment, ERROR, category.as_ptr(), text.as_ptr()) };
             }
             _ => {}
@@ -75,7 +77,7 @@ unsafe fn instantiate(
     let token = unsafe { text(token) };
     let made = quietly(|| Instance::new(models, &token));
     match made {
-        Ok(instance) => Box::into_raw(Box::new(Component { instance, logger })).cast(),
+        Ok(instance) => Box::into_raw(Box::new(Component { instance, logger, texts: Vec::new() })).cast(),
         Err(refusal) => {
             logger.error(function, &refusal);
             std::ptr::null_mut()
@@ -86,7 +88,7 @@ unsafe fn instantiate(
 /// Frees an instance.
 unsafe fn free(handle: Handle) {
     if !handle.is_null() {
-        // Safety: FMI 2.0.5 section 2.1.5, FMI 3.0.2 section 2.3.1: made by `instantiate`, freed once.
+        // Safety: FMI 2.0.5 section 2.1.5, FMI 3.0.2, fmi3FreeInstance: made by `instantiate`, freed once.
         let component = unsafe { Box::from_raw(handle.cast::<Component>()) };
         let dropped = quietly(|| {
             drop(component);
@@ -103,10 +105,20 @@ unsafe fn call(
     function: &'static str,
     body: impl FnOnce(&mut Instance) -> Result<(), Refusal>,
 ) -> c_int {
+    // Safety: passed on.
+    unsafe { call_component(handle, function, |component| body(&mut component.instance)) }
+}
+
+/// The same with all that belongs to an instance.
+#[inline]
+unsafe fn call_component(
+    handle: Handle,
+    function: &'static str,
+    body: impl FnOnce(&mut Component) -> Result<(), Refusal>,
+) -> c_int {
     // Safety: made by `instantiate` and not freed; one thread at a time, see above.
     let Some(component) = (unsafe { handle.cast::<Component>().as_mut() }) else { return ERROR };
-    let instance = &mut component.instance;
-    match quietly(|| body(instance)) {
+    match quietly(|| body(component)) {
         Ok(()) => OK,
         Err(refusal) => {
             if matches!(refusal, Refusal::Panic { .. }) {
@@ -143,7 +155,7 @@ unsafe fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
-    // Safety: FMI 2.0.5 section 2.1.2, FMI 3.0.2 section 2.2.4: strings end with a zero byte and are read during the call.
+    // Safety: FMI 2.0.5 section 2.1.2, FMI 3.0.2, fmi3String: strings end with a zero byte and are read during the call.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
@@ -165,9 +177,87 @@ unsafe fn list_mut<'a, T>(pointer: *mut T, length: usize) -> &'a mut [T] {
     unsafe { std::slice::from_raw_parts_mut(pointer, length) }
 }
 
+/// Reads choices.
+unsafe fn get_strings(
+    handle: Handle,
+    function: &'static str,
+    references: *const u32,
+    n: usize,
+    values: *mut *const c_char,
+) -> c_int {
+    // Safety: FMI 2.0.5 section 2.1.7, FMI 3.0.2, fmi3GetString: as many places as references; the strings stay until
+    // the next call.
+    unsafe {
+        call_component(handle, function, |Component { instance, texts, .. }| {
+            texts.clear();
+            for (value, &reference) in list_mut(values, n).iter_mut().zip(list(references, n)) {
+                texts.push(CString::new(instance.get_text(reference)?).unwrap_or_default());
+                *value = texts.last().map_or(std::ptr::null(), |text| text.as_ptr());
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Sets choices.
+unsafe fn set_strings(
+    handle: Handle,
+    function: &'static str,
+    references: *const u32,
+    n: usize,
+    values: *const *const c_char,
+) -> c_int {
+    // Safety: FMI 2.0.5 section 2.1.7, FMI 3.0.2, fmi3SetString: as many strings as references, read during the call.
+    unsafe {
+        call(handle, function, |instance| {
+            let values = list(values, n).iter();
+            list(references, n)
+                .iter()
+                .zip(values)
+                .try_for_each(|(&r, &value)| instance.set_text(r, &text(value)))
+        })
+    }
+}
+
+/// Reads counts.
+unsafe fn get_integers(
+    handle: Handle,
+    function: &'static str,
+    references: *const u32,
+    n: usize,
+    values: *mut i32,
+) -> c_int {
+    // Safety: FMI 2.0.5 section 2.1.7, FMI 3.0.2, fmi3GetInt32: as many values as references.
+    unsafe {
+        call(handle, function, |instance| {
+            for (value, &reference) in list_mut(values, n).iter_mut().zip(list(references, n)) {
+                *value = instance.get_whole(reference)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Sets counts.
+unsafe fn set_integers(
+    handle: Handle,
+    function: &'static str,
+    references: *const u32,
+    n: usize,
+    values: *const i32,
+) -> c_int {
+    // Safety: FMI 2.0.5 section 2.1.7, FMI 3.0.2, fmi3SetInt32: as many values as references.
+    unsafe {
+        call(handle, function, |instance| {
+            let values = list(values, n).iter();
+            list(references, n).iter().zip(values).try_for_each(|(&r, &value)| instance.set_whole(r, value))
+        })
+    }
+}
+
 /// Copies the state, into a new copy or over an earlier one.
 unsafe fn get_state(handle: Handle, function: &'static str, state: *mut State) -> c_int {
-    // Safety: FMI 2.0.5 section 2.1.8, FMI 3.0.2 section 2.2.10: the slot is null or holds a copy of this instance.
+    // Safety: FMI 2.0.5 section 2.1.8, FMI 3.0.2, fmi3GetFMUState: the slot is null or holds a copy of this instance.
     unsafe {
         call(handle, function, |instance| {
             let Some(slot) = state.as_mut() else {
@@ -186,13 +276,13 @@ unsafe fn get_state(handle: Handle, function: &'static str, state: *mut State) -
 
 /// Goes back to a copy.
 unsafe fn set_state(handle: Handle, function: &'static str, state: State) -> c_int {
-    // Safety: FMI 2.0.5 section 2.1.8, FMI 3.0.2 section 2.2.10: a copy of this instance that was not freed.
+    // Safety: FMI 2.0.5 section 2.1.8, FMI 3.0.2, fmi3SetFMUState: a copy of this instance that was not freed.
     unsafe { call(handle, function, |instance| instance.restore(snapshot(state)?)) }
 }
 
 /// Frees a copy.
 unsafe fn free_state(handle: Handle, function: &'static str, state: *mut State) -> c_int {
-    // Safety: FMI 2.0.5 section 2.1.8, FMI 3.0.2 section 2.2.10: null, or a copy that was not freed; it becomes null.
+    // Safety: FMI 2.0.5 section 2.1.8, FMI 3.0.2, fmi3FreeFMUState: null, or a copy that was not freed; it becomes null.
     unsafe {
         call(handle, function, |_| {
             if let Some(slot) = state.as_mut()

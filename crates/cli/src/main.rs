@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod compare;
 mod inspect;
 mod methods;
 mod progress;
@@ -36,6 +37,8 @@ enum Command {
     /// Show what an FMU says about itself
     #[command(visible_alias = "info")]
     Inspect(inspect::Arguments),
+    /// Compare results with results: error per variable
+    Compare(compare::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
     Bench(bench::Arguments),
     /// List the methods, models and their knobs
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::main(&arguments),
         Command::Inspect(arguments) => inspect::main(&arguments),
+        Command::Compare(arguments) => compare::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Methods(arguments) => methods::main(&arguments),
     };

@@ -6,8 +6,13 @@ use powerbond::core::models;
 use powerbond::core::subsystem::Causality;
 use std::path::Path;
 
-const PAGES: &[&str] =
-    &["README.md", "docs/system-file.md", "docs/results.md", "examples/quarter-car/README.md"];
+const PAGES: &[&str] = &[
+    "README.md",
+    "docs/system-file.md",
+    "docs/results.md",
+    "docs/verdict.md",
+    "examples/quarter-car/README.md",
+];
 const MORE: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 
 fn page(name: &str) -> String {

@@ -4,6 +4,7 @@
 
 mod bench;
 mod check;
+mod compare;
 mod export;
 mod fmus;
 mod inspect;
@@ -42,6 +43,8 @@ enum Command {
     /// Look at a system without running it: structure, algebraic loops, capabilities
     #[command(visible_alias = "validate")]
     Check(check::Arguments),
+    /// Compare results with results: error per variable
+    Compare(compare::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
     Bench(bench::Arguments),
     /// Write a built-in model as an FMU for other tools
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::main(&arguments),
         Command::Inspect(arguments) => inspect::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),
+        Command::Compare(arguments) => compare::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Export(arguments) => export::main(&arguments),
         Command::Methods(arguments) => methods::main(&arguments),

@@ -50,10 +50,10 @@ pub struct Arguments {
     #[arg(long)]
     jumps: bool,
     /// Exit with 7 if the energy residual of a bond is a larger share of the energy exchanged, such as 0.5%
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = crate::text::share)]
     max_energy_residual: Option<f64>,
     /// Exit with 7 if the estimated error of the coupling variables is larger, such as 1%
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = crate::text::share)]
     max_error: Option<f64>,
     /// Print JSON lines: progress, then the summary as the last one
     #[arg(long)]
@@ -106,11 +106,6 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     summary.exceeded.iter().for_each(|message| eprintln!("error: {message}"));
     Ok(if summary.exceeded.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(7) })
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let share = powerbond::number::share(text).filter(|x| *x >= 0.0);
-    share.ok_or_else(|| "a share of 0 or more is needed, such as 0.5% or 0.005".to_owned())
 }
 
 /// The summary in words.

@@ -40,6 +40,12 @@ pub fn significant(x: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// A share of 0 or more from the command line: `0.005` or `0.5%`.
+pub fn share(text: &str) -> Result<f64, String> {
+    let share = powerbond::number::share(text).filter(|x| *x >= 0.0);
+    share.ok_or_else(|| "a number of 0 or more is needed, such as 0.005 or 0.5%".to_owned())
+}
+
 /// Lines of cells with aligned columns; the first column to the left, the others to the right.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -6,15 +6,24 @@ use powerbond::core::models;
 use powerbond::core::subsystem::Causality;
 use std::path::Path;
 
-const PAGES: &[&str] =
-    &["README.md", "docs/system-file.md", "docs/results.md", "examples/quarter-car/README.md"];
+const PAGES: &[&str] = &[
+    "README.md",
+    "docs/system-file.md",
+    "docs/results.md",
+    "docs/verdict.md",
+    "examples/quarter-car/README.md",
+];
 const MORE: &[&str] = &[
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/error-control.md",
+    "docs/export.md",
     "examples/quarter-car-dd/README.md",
     "examples/quarter-car-fd/README.md",
+    "examples/oscillator/README.md",
+    "examples/pendula/README.md",
+    "examples/crane/README.md",
 ];
 
 fn page(name: &str) -> String {

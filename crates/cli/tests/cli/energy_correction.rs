@@ -98,7 +98,7 @@ fn a_correction_that_mostly_hits_its_cap_is_a_warning() {
     let lab = Lab::with(&with("correction = { kind = \"energy\", cap = 1e-6 }"));
     let ran = lab.run(&["-e", "1"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("hit its cap in"), "{}", ran.err);
+    assert!(ran.out.contains("bond `spring`: the energy correction hit its cap in"), "{}", ran.out);
 }
 
 #[test]
@@ -112,5 +112,6 @@ fn a_spike_is_named_with_bond_and_interval() {
     let at = |key: &str| spike[key].as_f64().unwrap();
     assert!(at("start") > 2.0 && at("start") < 3.0 && at("end") > 5.0 && at("end") < 6.5, "{spike}");
     assert!((3.0..5.0).contains(&at("peak_time")) && at("peak") > 100.0 * at("level"), "{spike}");
-    assert!(ran.err.contains("residual power of bond `cylinder` rose to"), "{}", ran.err);
+    assert!(ran.out.contains("bond `cylinder`: the residual power rose to"), "{}", ran.out);
+    assert!(ran.out.starts_with("UNRELIABLE: "), "{}", ran.out);
 }

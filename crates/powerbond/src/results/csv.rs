@@ -113,22 +113,53 @@ impl Table {
 
 /// Reads a CSV file of numbers with a header.
 pub fn read(path: &Path) -> Result<Table, Error> {
+    parse(path, &crate::source::read(path, MAX_SIZE)?.text)
+}
+
+/// As [`read`], of a file that may still be written, or whose writer was killed: a last row without its end is left out.
+pub fn read_prefix(path: &Path) -> Result<Table, Error> {
     let source = crate::source::read(path, MAX_SIZE)?;
-    let mut records = Records { rest: &source.text, line: 1 };
+    let end = source.text.rfind('\n').map_or(0, |i| i + 1);
+    parse(path, &source.text[..end])
+}
+
+fn parse(path: &Path, text: &str) -> Result<Table, Error> {
+    let mut records = Records { rest: text, line: 1 };
     let fail =
         |line: usize, message: String| Error::input(None, format!("{}:{line}: {message}", path.display()));
     let Some((_, header)) = records.next() else { return Err(fail(1, "the file is empty".to_owned())) };
     let mut columns = vec![Vec::new(); header.len()];
-    for (line, record) in records {
-        if record.len() == 1 && record[0].trim().is_empty() {
-            continue;
+    let wrong_length = |line, found| fail(line, format!("{found} fields, the header has {}", header.len()));
+    let number = |line, text: &str| -> Result<f64, Error> {
+        text.trim().parse().map_err(|_| fail(line, format!("`{text}` is not a number")))
+    };
+    if records.rest.contains('"') {
+        for (line, record) in records {
+            if record.len() == 1 && record[0].trim().is_empty() {
+                continue;
+            }
+            if record.len() != header.len() {
+                return Err(wrong_length(line, record.len()));
+            }
+            for (column, text) in columns.iter_mut().zip(&record) {
+                column.push(number(line, text)?);
+            }
         }
-        if record.len() != header.len() {
-            return Err(fail(line, format!("{} fields, the header has {}", record.len(), header.len())));
+        return Ok(Table { header, columns });
+    }
+    // Without quotes a line is a row: nothing is copied.
+    for (k, row) in records.rest.lines().enumerate().filter(|(_, row)| !row.trim().is_empty()) {
+        let line = records.line + k;
+        let mut count = 0;
+        for text in row.split(',') {
+            let Some(column) = columns.get_mut(count) else {
+                return Err(wrong_length(line, row.split(',').count()));
+            };
+            column.push(number(line, text)?);
+            count += 1;
         }
-        for (column, text) in columns.iter_mut().zip(&record) {
-            let value = text.trim().parse().map_err(|_| fail(line, format!("`{text}` is not a number")))?;
-            column.push(value);
+        if count != header.len() {
+            return Err(wrong_length(line, count));
         }
     }
     Ok(Table { header, columns })

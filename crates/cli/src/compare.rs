@@ -1,0 +1,92 @@
+//! `powerbond compare`: results against results.
+
+use crate::text::{print, quantity, significant, table};
+use powerbond::Error;
+use powerbond::results::{Comparison, Tolerance, compare};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Options of `compare`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A run folder, or a CSV file whose first column is the time
+    first: PathBuf,
+    /// The reference: a run folder or a CSV file
+    reference: PathBuf,
+    /// Allow differences up to this share of the largest value of the reference, such as 1e-3 or 0.1%
+    #[arg(long, value_name = "SHARE", value_parser = crate::text::share)]
+    rtol: Option<f64>,
+    /// Allow differences up to this, in the unit of the variable
+    #[arg(long, value_name = "X", value_parser = crate::text::share)]
+    atol: Option<f64>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command: exit 7 if a variable is farther apart than allowed.
+pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let given = arguments.rtol.is_some() || arguments.atol.is_some();
+    let tolerance = given.then(|| Tolerance {
+        relative: arguments.rtol.unwrap_or(0.0),
+        absolute: arguments.atol.unwrap_or(0.0),
+    });
+    let comparison = compare(&arguments.first, &arguments.reference, tolerance)?;
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&comparison)
+            .map_err(|e| Error::output("stdout".as_ref(), &e.into()))?;
+        print(&(text + "\n"))?;
+    } else {
+        print(&describe(&comparison))?;
+    }
+    let warn = |what: &str, names: &[String]| {
+        if !names.is_empty() {
+            eprintln!("warning: {what}: {}", names.join(", "));
+        }
+    };
+    warn("only the first one has", &comparison.only_first);
+    warn("only the reference has", &comparison.only_reference);
+    if comparison.different_times {
+        eprintln!(
+            "warning: they do not cover the same time; compared from {} s to {} s",
+            comparison.from, comparison.to
+        );
+    }
+    Ok(if comparison.exceeded == 0 { ExitCode::SUCCESS } else { ExitCode::from(7) })
+}
+
+fn describe(c: &Comparison) -> String {
+    let mut rows =
+        vec![["variable", "max", "at", "of largest", "rms", "of rms", ""].map(str::to_owned).to_vec()];
+    for v in &c.variables {
+        let mark = match v.within {
+            Some(true) => "ok",
+            Some(false) => "EXCEEDED",
+            None => "",
+        };
+        let percent = |x: f64| format!("{} %", significant(100.0 * x));
+        rows.push(vec![
+            v.name.clone(),
+            significant(v.max),
+            quantity(v.time, "s"),
+            percent(v.relative_max),
+            significant(v.rms),
+            percent(v.relative_rms),
+            mark.to_owned(),
+        ]);
+    }
+    let mut out = table(&rows);
+    out += &format!(
+        "\n{} variables at {} points from {} s to {} s",
+        c.variables.len(),
+        c.points,
+        significant(c.from),
+        significant(c.to)
+    );
+    out += &match c.tolerance {
+        Some(_) if c.exceeded == 0 => ": all within tolerance\n".to_owned(),
+        Some(_) => format!(": {} exceed the tolerance\n", c.exceeded),
+        None => "\n".to_owned(),
+    };
+    out
+}

@@ -1,0 +1,80 @@
+//! `powerbond compare`: run folders and tables against each other.
+
+use crate::lab::{EXAMPLE, Lab, plain, root};
+
+#[test]
+fn a_run_is_near_its_exact_solution_and_the_table_says_how_near() {
+    let lab = Lab::with(EXAMPLE);
+    lab.runs(&[]);
+    let expected = root().join("examples/quarter-car/expected.csv");
+    let expected = expected.to_str().unwrap();
+    let ran = lab.powerbond(&["compare", "out", expected, "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let document = ran.json();
+    assert!(document["variables"].as_array().unwrap().iter().all(|v| v["within"].is_null()));
+    let ran = lab.powerbond(&["compare", "out", expected, "--rtol", "1e-9"]);
+    assert_eq!(ran.code, 7, "{}", ran.err);
+    assert!(ran.out.contains("EXCEEDED") && ran.out.contains("exceed the tolerance"), "{}", ran.out);
+}
+
+/// With half the step a zero-order hold is half as wrong.
+#[test]
+fn runs_at_different_steps_are_compared_on_a_common_grid() {
+    let lab = Lab::with(plain());
+    let at = |step: &str, folder: &str| {
+        let ran = lab.powerbond(&["run", "system.toml", "-s", step, "--output-dir", folder]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    };
+    at("1e-3", "a");
+    at("5e-4", "b");
+    at("1e-5", "exact");
+    let error = |folder: &str| {
+        let ran = lab.powerbond(&["compare", folder, "exact", "--json"]);
+        let list = ran.json()["variables"].as_array().unwrap().clone();
+        let force = list.into_iter().find(|v| v["name"] == "chassis.force").unwrap();
+        force["relative_rms"].as_f64().unwrap()
+    };
+    let ratio = error("a") / error("b");
+    assert!((ratio - 2.0).abs() < 0.1, "{ratio}");
+    assert_eq!(lab.powerbond(&["compare", "a", "a", "--rtol", "0"]).code, 0);
+}
+
+#[test]
+fn tables_are_compared_where_both_have_values() {
+    let lab = Lab::new();
+    lab.write("a.csv", "time,x,\"y, too\",z\n0,0,1,5\n2,2,1,5\n4,4,nan,5\n");
+    lab.write("b.csv", "time,\"y, too\",x,w\n0,1,0,5\n1,1,1.5,5\n3,1,3,5\n");
+    let ran = lab.powerbond(&["compare", "a.csv", "b.csv", "--atol", "0.4", "--json"]);
+    assert_eq!(ran.code, 7, "{}", ran.err);
+    let document = ran.json();
+    assert_eq!((&document["from"], &document["to"]), (&0.0.into(), &3.0.into()));
+    assert_eq!(document["only_first"][0], "z");
+    assert_eq!(document["only_reference"][0], "w");
+    assert_eq!(document["different_times"], true);
+    let variables = document["variables"].as_array().unwrap();
+    let x = variables.iter().find(|v| v["name"] == "x").unwrap();
+    assert_eq!((&x["max"], &x["time"], &x["within"]), (&0.5.into(), &1.0.into(), &false.into()));
+    let y = variables.iter().find(|v| v["name"] == "y, too").unwrap();
+    assert_eq!(y["within"], false, "a value that is not a number is nowhere near");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let lab = Lab::new();
+    lab.write("a.csv", "time,x\n0,0\n1,1\n");
+    lab.write("later.csv", "time,x\n2,0\n3,1\n");
+    lab.write("other.csv", "time,y\n0,0\n1,1\n");
+    lab.write("back.csv", "time,x\n1,0\n0,1\n");
+    lab.write("empty.csv", "time,x\n");
+    for (other, said) in [
+        ("later.csv", "have no time in common"),
+        ("other.csv", "have no variable in common"),
+        ("back.csv", "does not go forwards"),
+        ("empty.csv", "there are no rows"),
+        ("missing.csv", "cannot read missing.csv"),
+    ] {
+        let ran = lab.powerbond(&["compare", "a.csv", other]);
+        assert_eq!(ran.code, 3, "{other}");
+        assert!(ran.err.contains(said), "{other}: {}", ran.err);
+    }
+}

@@ -210,7 +210,12 @@ fn links_lead_somewhere() {
             let heading = |line: &str| {
                 line.starts_with("##") && line.trim_start_matches(['#', ' ']).to_lowercase() == anchor
             };
-            assert!(anchor.is_empty() || text.lines().any(heading), "{name}: {link}");
+            let target = if path.is_empty() {
+                text.clone()
+            } else {
+                std::fs::read_to_string(folder.join(path)).unwrap_or_default()
+            };
+            assert!(anchor.is_empty() || target.lines().any(heading), "{name}: {link}");
         }
     }
 }

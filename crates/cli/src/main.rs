@@ -7,6 +7,7 @@ mod compare;
 mod inspect;
 mod methods;
 mod progress;
+mod report;
 mod run;
 mod text;
 
@@ -37,6 +38,8 @@ enum Command {
     /// Show what an FMU says about itself
     #[command(visible_alias = "info")]
     Inspect(inspect::Arguments),
+    /// Make one HTML page of a run, or of several
+    Report(report::Arguments),
     /// Compare results with results: error per variable
     Compare(compare::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::main(&arguments),
         Command::Inspect(arguments) => inspect::main(&arguments),
+        Command::Report(arguments) => report::main(&arguments),
         Command::Compare(arguments) => compare::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Methods(arguments) => methods::main(&arguments),

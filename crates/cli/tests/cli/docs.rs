@@ -194,7 +194,13 @@ fn links_lead_somewhere() {
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
             assert!(path.starts_with("http") || Path::new(&folder.join(path)).exists(), "{name}: {link}");
-            assert!(anchor.is_empty() || text.contains(&format!("\n## {anchor}\n")), "{name}: {link}");
+            let target = if path.is_empty() {
+                text.clone()
+            } else {
+                std::fs::read_to_string(folder.join(path)).unwrap_or_default()
+            };
+            let found = target.to_lowercase().contains(&format!("\n## {anchor}\n"));
+            assert!(anchor.is_empty() || found, "{name}: {link}");
         }
     }
 }

@@ -10,6 +10,7 @@ mod fmus;
 mod inspect;
 mod methods;
 mod progress;
+mod report;
 mod run;
 mod text;
 
@@ -43,6 +44,8 @@ enum Command {
     /// Look at a system without running it: structure, algebraic loops, capabilities
     #[command(visible_alias = "validate")]
     Check(check::Arguments),
+    /// Make one HTML page of a run, or of several
+    Report(report::Arguments),
     /// Compare results with results: error per variable
     Compare(compare::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::main(&arguments),
         Command::Inspect(arguments) => inspect::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),
+        Command::Report(arguments) => report::main(&arguments),
         Command::Compare(arguments) => compare::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Export(arguments) => export::main(&arguments),

@@ -2,6 +2,7 @@
 
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
+use powerbond::report::REPORT;
 use powerbond::results::{Summary, VerdictSummary};
 use powerbond::{Error, Run, RunOptions, System};
 use std::path::{Path, PathBuf};
@@ -55,6 +56,9 @@ pub struct Arguments {
     /// Exit with 7 if the estimated error of the coupling variables is larger, such as 1%
     #[arg(long, value_name = "SHARE", value_parser = crate::text::share)]
     max_error: Option<f64>,
+    /// Make report.html in the folder of the results, too
+    #[arg(long)]
+    report: bool,
     /// Print JSON lines: progress, then the summary as the last one
     #[arg(long)]
     json: bool,
@@ -86,6 +90,9 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     let result = powerbond::run_prepared(&system, prepared, &folder, &mut watch);
     watch.clear();
     let Run { summary, error } = result?;
+    if arguments.report {
+        powerbond::report::write(std::slice::from_ref(&folder), &folder.join(REPORT))?;
+    }
     if arguments.json {
         let line =
             serde_json::to_string(&summary).map_err(|e| Error::output(Path::new("stdout"), &e.into()))?;

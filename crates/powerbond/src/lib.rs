@@ -20,6 +20,7 @@ mod error;
 mod glob;
 pub mod number;
 mod prepare;
+pub mod report;
 pub mod results;
 mod run;
 mod simulators;

@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::prepare::Prepared;
-use crate::results::{Recorder, SUMMARY, Summary};
+use crate::report::REPORT;
+use crate::results::{JUMPS, Recorder, SUMMARY, Summary};
 use crate::source::At;
 use crate::system::System;
 use powerbond_core::master::Outcome;
@@ -123,6 +124,15 @@ pub fn run_prepared(
     watcher: &mut dyn Observer,
 ) -> Result<Run, Error> {
     std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, &e))?;
+    // What an earlier run left here and this one will not replace would be taken for its own.
+    for name in [JUMPS, REPORT, SUMMARY] {
+        match std::fs::remove_file(folder.join(name)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::output(&folder.join(name), &error));
+            }
+            _ => {}
+        }
+    }
     let interval = system.simulation.output_interval.as_ref().map(|d| d.value);
     let mut recorder = Recorder::create(folder, &prepared, interval, system.record.jumps)?;
     let begun = Instant::now();

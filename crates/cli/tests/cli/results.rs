@@ -126,9 +126,9 @@ fn the_summary_has_its_documented_fields() {
     );
     check("/energy", &["exchanged", "residual", "residual_abs", "residual_share"]);
     check("/hashes", &["system"]);
-    check("/bonds/0/ports/0", &["name", "energy"]);
+    check("/bonds/0/ports/0", &["name", "subsystem", "energy"]);
     check("/subsystems/1", &["name", "kind", "steps", "seconds", "net_energy"]);
-    check("/config", &["simulation", "method", "verdict"]);
+    check("/config", &["simulation", "method", "verdict", "connections"]);
     assert_eq!(summary["schema"], 1);
     assert_eq!(summary["outcome"], "finished");
     assert_eq!(summary["steps"]["accepted"], 4000);

@@ -191,8 +191,10 @@ pub struct CorrectionSummary {
 /// A side of a bond.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortSummary {
-    /// Its subsystem.
+    /// Its subsystem, with a number if that has several in one bond.
     pub name: String,
+    /// Its subsystem.
+    pub subsystem: String,
     /// Energy that left the subsystem through it, in J.
     pub energy: f64,
 }
@@ -233,6 +235,7 @@ impl Summary {
             let first = master.network().bonds.bonds[k].start;
             let port = |(i, name): (usize, &String)| PortSummary {
                 name: name.clone(),
+                subsystem: prepared.names.ports[first + i].clone(),
                 energy: meter.port_energy[first + i],
             };
             BondSummary {
@@ -409,5 +412,22 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "rates": prepared.names.subsystems.iter().cloned().zip(prepared.rates.iter().map(|&r| json!(r))).collect::<serde_json::Map<_, _>>(),
         },
         "verdict": limits(system),
+        "connections": connections(prepared),
     })
+}
+
+/// Every input that outputs feed, with gains and units converted: `u = Σ gain · y + offset`.
+fn connections(prepared: &Prepared) -> Value {
+    let (network, names) = (prepared.master.network(), &prepared.names);
+    let coupled = (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i));
+    let one = |i: usize| {
+        let source =
+            |(y, gain): (usize, f64)| json!({ "output": names.outputs[y].to_string(), "gain": gain });
+        json!({
+            "to": names.inputs[i].to_string(),
+            "from": network.wiring.sources(i).map(source).collect::<Vec<_>>(),
+            "offset": network.wiring.offset(i),
+        })
+    };
+    coupled.map(one).collect()
 }

@@ -1,0 +1,36 @@
+//! `powerbond report`: one self-contained HTML file from run folders.
+
+use crate::text::print;
+use powerbond::Error;
+use powerbond::report::{self, REPORT};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Options of `report`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Run folders; several are overlaid
+    #[arg(required = true)]
+    folders: Vec<PathBuf>,
+    /// Where it goes (default: report.html in the folder; of several runs, in the current one)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let file = arguments.output.clone().unwrap_or_else(|| match &arguments.folders[..] {
+        [one] => one.join(REPORT),
+        _ => PathBuf::from(REPORT),
+    });
+    report::write(&arguments.folders, &file)?;
+    if arguments.json {
+        print(&format!("{}\n", serde_json::json!({ "report": file.display().to_string() })))?;
+    } else {
+        print(&format!("{}\n", file.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,67 @@
+//! The report: one self-contained HTML file made from run records, with no need of a network.
+
+mod diagram;
+mod record;
+mod thin;
+
+use crate::Error;
+use record::Record;
+use std::path::{Path, PathBuf};
+
+/// The file that `report` writes by default.
+pub const REPORT: &str = "report.html";
+
+/// Runs beyond this number are refused: colours run out long before.
+const MAX_RUNS: usize = 12;
+
+/// Makes one page of all runs, overlaid, and writes it to `file`. It reads what the runs left in their folders only.
+pub fn write(folders: &[PathBuf], file: &Path) -> Result<(), Error> {
+    let page = page(folders)?;
+    std::fs::write(file, page).map_err(|e| Error::output(file, &e))
+}
+
+/// The page as text.
+pub fn page(folders: &[PathBuf]) -> Result<String, Error> {
+    if folders.is_empty() || folders.len() > MAX_RUNS {
+        return Err(Error::input(None, format!("{} runs; 1 to {MAX_RUNS} make a report", folders.len())));
+    }
+    let records: Vec<Record> = folders.iter().map(|f| Record::read(f)).collect::<Result<_, Error>>()?;
+    let title = match &records[..] {
+        [one] => format!("{} – powerbond report", one.system()),
+        many => format!("{} runs – powerbond report", many.len()),
+    };
+    let mut page = String::with_capacity(1 << 20);
+    let mut rest = include_str!("page.html");
+    while let Some((before, after)) = rest.split_once("{{") {
+        page += before;
+        let Some((name, after)) = after.split_once("}}") else { break };
+        match name {
+            "title" => page += &escape(&title),
+            "style" => page += concat!(include_str!("uplot/uPlot.min.css"), include_str!("page.css")),
+            "license" => page += include_str!("uplot/LICENSE"),
+            "uplot" => page += include_str!("uplot/uPlot.iife.min.js"),
+            "script" => page += include_str!("page.js"),
+            "diagram" => page += &diagram::svg(&records[0].summary),
+            "data" => record::json(&records, &mut page),
+            _ => {}
+        }
+        rest = after;
+    }
+    Ok(page + rest)
+}
+
+/// Text as HTML.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,365 @@
+"use strict";
+(() => {
+  const runs = JSON.parse(document.getElementById("data").textContent).runs;
+  const many = runs.length > 1;
+  const byId = (id) => document.getElementById(id);
+
+  // Elements: text is always text, never markup.
+  const make = (tag, properties = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [key, value] of Object.entries(properties)) {
+      if (key === "class") element.className = value;
+      else if (key === "style") element.style.cssText = value;
+      else element[key] = value;
+    }
+    element.append(...children.filter((child) => child !== null && child !== undefined));
+    return element;
+  };
+
+  // Text between backticks is code.
+  const prose = (text) => {
+    const parts = text.split("`");
+    return parts.length % 2 ? parts.map((part, k) => (k % 2 ? make("code", {}, part) : part)) : [text];
+  };
+
+  // Numbers as people read them.
+  const digits = (x, n = 4) => {
+    if (x === null || x === undefined || !Number.isFinite(x)) return "–";
+    if (x === 0) return "0";
+    const size = Math.abs(x);
+    if (size >= 1e6 || size < 1e-4) return x.toExponential(n - 1).replace(/\.?0+e/, "e");
+    return String(Number(x.toPrecision(n)));
+  };
+  const PREFIXES = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
+  const quantity = (x, unit) => {
+    if (x === null || x === undefined || !Number.isFinite(x)) return "–";
+    if (x === 0) return `0 ${unit}`;
+    const [scale, prefix] = PREFIXES.find(([s]) => Math.abs(x) >= 0.9995 * s) ?? [1e-9, "n"];
+    return `${digits(x / scale)} ${prefix}${unit}`;
+  };
+  const percent = (x) => (x === null || x === undefined ? "–" : `${digits(100 * x, 3)} %`);
+
+  // Colours follow the theme.
+  const root = document.documentElement;
+  const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
+  const series = (k) => colour(`c${k % 8}`);
+  let kept = null;
+  try { kept = localStorage.getItem("powerbond-theme"); } catch { /* a page from a file may have no storage */ }
+  const wanted = new URLSearchParams(location.search).get("theme") ?? kept;
+  const dark = wanted ? wanted === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.classList.toggle("dark", dark);
+
+  const table = (header, rows) => {
+    const line = (cells, tag) => make("tr", {}, ...cells.map((c) => make(tag, {}, c instanceof Node ? c : String(c))));
+    return make("div", { class: "scroll" },
+      make("table", {}, make("thead", {}, line(header, "th")), make("tbody", {}, ...rows.map((r) => line(r, "td")))));
+  };
+  const level = (share) => (share === null || !Number.isFinite(share) ? "poor" : share < 0.01 ? "good" : share < 0.05 ? "fair" : "poor");
+  const word = (w) => make("span", { class: `word ${w}` }, w);
+  const swatch = (k) => make("span", { class: "swatch", style: `background: var(--c${k % 8})` });
+
+  const names = runs.map((run) => run.label);
+  byId("title").textContent = many ? names.join(" · ") : runs[0].summary.system;
+
+  // The verdict.
+  const verdictOf = (run, k) => {
+    const { verdict, steps, step_size: size, time, seconds, exceeded, warnings } = run.summary;
+    const facts = [
+      ["time", `${digits(time.start)} s to ${digits(time.reached)} s`],
+      ["outcome", run.summary.outcome],
+      ["steps", `${steps.accepted} accepted, ${steps.rejected} rejected, ${steps.over_tolerance} over tolerance, ${steps.at_floor} at the floor`],
+      ["step size", size.min === size.max ? quantity(size.max, "s") : `${quantity(size.min, "s")} to ${quantity(size.max, "s")}, median ${quantity(size.median, "s")}`],
+      ["computed in", quantity(seconds, "s")],
+    ];
+    const reasons = verdict.reasons.map((r) => make("li", { class: r.level },
+      r.bond ? `bond ${r.bond}: ` : "", ...prose(r.text),
+      r.time !== null && r.code !== "spike" ? ` (worst at t = ${quantity(r.time, "s")})` : "",
+      make("span", { class: "advice" }, "→ ", ...prose(r.advice))));
+    const notes = [...(exceeded ?? []).map((text) => ["unreliable", `limit exceeded: ${text}`]), ...warnings.map((text) => ["check", text])];
+    const parts = [
+      many ? make("h3", {}, swatch(k), run.label) : null,
+      make("div", {}, word(verdict.word), make("span", { class: "text" }, ...prose(verdict.text))),
+      make("div", { class: "facts" }, ...facts.map(([key, value]) => make("span", {}, `${key} `, make("b", {}, value)))),
+      run.summary.error ? make("p", { class: "poor" }, ...prose(run.summary.error)) : null,
+      make("ul", {}, ...reasons, ...notes.map(([kind, text]) => make("li", { class: kind }, ...prose(text)))),
+    ];
+    return make("div", {}, ...parts.filter(Boolean));
+  };
+  byId("verdict").append(...runs.map(verdictOf));
+
+  if (many) {
+    const rows = runs.map((run, k) => {
+      const s = run.summary;
+      return [make("span", {}, swatch(k), run.label), word(s.verdict.word), s.verdict.error.large ? "large" : percent(s.verdict.error.estimate),
+        s.steps.accepted, quantity(s.step_size.median, "s"), quantity(s.energy.exchanged, "J"), quantity(s.energy.residual, "J"),
+        percent(Math.abs(s.energy.residual_share)), quantity(s.seconds, "s")];
+    });
+    byId("runs").hidden = false;
+    byId("runs").append(make("h2", {}, "Runs"),
+      table(["run", "verdict", "estimated error", "steps", "median step", "exchanged", "residual", "of exchanged", "computed in"], rows));
+  }
+
+  // The ledger.
+  const residual = (x) => (x === null ? "–" : x === 0 ? "0 J" : `${quantity(Math.abs(x), "J")} ${x > 0 ? "created" : "lost"}`);
+  const ledger = byId("ledger");
+  ledger.append(make("h2", {}, "Energy ledger"));
+  runs.forEach((run, k) => {
+    const s = run.summary;
+    if (many) ledger.append(make("h3", {}, swatch(k), run.label));
+    if (s.bonds.length === 0) {
+      ledger.append(make("p", { class: "hint" }, "No power bonds: add [bonds.name] to the system to see whether the coupling conserves energy."));
+      return;
+    }
+    const share = (x) => make("span", { class: level(x === null ? null : Math.abs(x)) }, percent(x === null ? null : Math.abs(x)));
+    const rows = s.bonds.map((b) => [b.name, quantity(b.transmitted, "J"), quantity(b.exchanged, "J"), residual(b.residual), share(b.residual_share),
+      `${quantity(b.mean_power, "W")} ± ${quantity(b.power_error_bar, "W")}`, `${quantity(b.worst_power, "W")} at ${quantity(b.worst_time, "s")}`]);
+    if (s.bonds.length > 1) rows.push(["all bonds", "", quantity(s.energy.exchanged, "J"), residual(s.energy.residual), share(s.energy.residual_share), "", ""]);
+    ledger.append(table(["bond", "transmitted", "exchanged", "residual", "of exchanged", "mean power", "largest |δP|"], rows));
+    const net = s.subsystems.filter((sub) => sub.net_energy !== null).map((sub) => [sub.name, quantity(sub.net_energy, "J")]);
+    if (net.length) ledger.append(make("h3", {}, "Net energy into subsystems"), table(["subsystem", "through its bonds"], net));
+  });
+
+  // Plots: all share one stretch of time.
+  const plots = [];
+  const start = Math.min(...runs.map((r) => r.summary.time.start));
+  const end = Math.max(...runs.map((r) => r.summary.time.reached));
+  let view = [start, end];
+  const show = (from, to) => {
+    const least = 1e-9 * (end - start || 1);
+    if (!(to - from > least)) return;
+    view = [Math.max(start, from), Math.min(end, to)];
+    if (!(view[1] - view[0] > least)) return;
+    byId("range").textContent = `t = ${digits(view[0], 5)} s to ${digits(view[1], 5)} s`;
+    for (const plot of plots) plot.setScale("x", { min: view[0], max: view[1] });
+  };
+  const move = (share) => {
+    const width = view[1] - view[0];
+    const by = share > 0 ? Math.min(share * width, end - view[1]) : Math.max(share * width, start - view[0]);
+    show(view[0] + by, view[1] + by);
+  };
+  const zoom = (factor, at = (view[0] + view[1]) / 2) => show(at - factor * (at - view[0]), at + factor * (view[1] - at));
+  byId("back").onclick = () => move(-0.5);
+  byId("forth").onclick = () => move(0.5);
+  byId("closer").onclick = () => zoom(0.5);
+  byId("farther").onclick = () => zoom(2);
+  byId("whole").onclick = () => show(start, end);
+  byId("theme").onclick = () => {
+    const now = root.classList.toggle("dark");
+    try { localStorage.setItem("powerbond-theme", now ? "dark" : "light"); } catch { /* as above */ }
+    plots.forEach((plot) => plot.redraw(false));
+  };
+
+  const hands = (plot) => {
+    const over = plot.over;
+    over.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const at = plot.posToVal(event.clientX - over.getBoundingClientRect().left, "x");
+      zoom(event.deltaY > 0 ? 1.25 : 0.8, at);
+    }, { passive: false });
+    over.addEventListener("mousedown", (event) => {
+      if (!event.shiftKey && event.button !== 1) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      const [from, to] = view;
+      const scale = (to - from) / over.clientWidth;
+      const drag = (e) => {
+        const by = (event.clientX - e.clientX) * scale;
+        if (from + by >= start && to + by <= end) show(from + by, to + by);
+      };
+      const drop = () => {
+        removeEventListener("mousemove", drag);
+        removeEventListener("mouseup", drop);
+      };
+      addEventListener("mousemove", drag);
+      addEventListener("mouseup", drop);
+    }, true);
+    over.addEventListener("dblclick", () => show(start, end));
+  };
+
+  // Lines: { label, points: [times, values], dash, points only }.
+  const draw = (parent, title, unit, lines, options = {}) => {
+    lines = lines.filter((line) => line.data && line.data[0].length > 0);
+    if (lines.length === 0) return null;
+    const joined = uPlot.join(lines.map((line) => line.data));
+    const log = options.log === true;
+    const value = (u, x) => (x === null || x === undefined ? "–" : quantityOr(x, unit));
+    const quantityOr = (x, u) => (u ? quantity(x, u) : digits(x));
+    const axis = { stroke: () => colour("soft"), grid: { stroke: () => colour("grid"), width: 1 }, ticks: { stroke: () => colour("line"), width: 1 }, font: "12px system-ui, sans-serif" };
+    const holder = make("div", { class: "plot" });
+    parent.append(make("h3", {}, title), holder);
+    const marks = options.marks ?? [];
+    const setup = {
+      width: Math.max(320, holder.clientWidth || 1000),
+      height: options.height ?? 210,
+      scales: { x: { time: false }, y: { distr: log ? 3 : 1, ...(options.range ? { range: options.range } : {}) } },
+      axes: [
+        { ...axis, values: (u, list) => list.map((x) => `${digits(x, 7)} s`) },
+        { ...axis, size: 78, values: (u, list) => list.map((x) => (x === null ? "" : log ? logTick(x, unit) : quantityOr(Math.abs(x) < 1e-300 ? 0 : x, unit))) },
+      ],
+      series: [{ label: "time", value: (u, x) => (x === null ? "–" : `${digits(x, 7)} s`) },
+        ...lines.map((line, k) => ({
+          label: line.label, value, spanGaps: true, width: line.points ? 0 : 1.3,
+          stroke: () => (line.colour ? colour(line.colour) : series(line.hue ?? k)),
+          dash: line.dash, ...(line.points ? { paths: () => null, points: { show: true, size: 6, fill: () => colour("poor"), stroke: () => colour("poor") } } : { points: { show: false } }),
+        }))],
+      cursor: { drag: { x: true, y: false }, sync: { key: "powerbond" }, bind: { dblclick: () => null } },
+      legend: { live: true },
+      hooks: {
+        setSelect: [(u) => {
+          if (u.select.width > 2) show(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
+          u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+        }],
+        drawClear: [(u) => {
+          for (const [from, to] of marks) {
+            const left = Math.max(u.valToPos(from, "x", true), u.bbox.left);
+            const right = Math.min(u.valToPos(to, "x", true), u.bbox.left + u.bbox.width);
+            if (right > left) {
+              u.ctx.fillStyle = colour("poor-back");
+              u.ctx.fillRect(left, u.bbox.top, Math.max(2, right - left), u.bbox.height);
+            }
+          }
+        }],
+        draw: [(u) => {
+          if (options.line === undefined) return;
+          const y = u.valToPos(options.line, "y", true);
+          if (y < u.bbox.top || y > u.bbox.top + u.bbox.height) return;
+          u.ctx.save();
+          u.ctx.strokeStyle = colour("poor");
+          u.ctx.setLineDash([6, 4]);
+          u.ctx.lineWidth = 1.5;
+          u.ctx.beginPath();
+          u.ctx.moveTo(u.bbox.left, y);
+          u.ctx.lineTo(u.bbox.left + u.bbox.width, y);
+          u.ctx.stroke();
+          u.ctx.restore();
+        }],
+      },
+    };
+    const plot = new uPlot(setup, joined, holder);
+    hands(plot);
+    plots.push(plot);
+    plot.setScale("x", { min: view[0], max: view[1] });
+    return plot;
+  };
+  const logTick = (x, unit) => {
+    const power = Math.log10(x);
+    return Math.abs(power - Math.round(power)) < 1e-9 ? (unit ? quantity(x, unit) : digits(x)) : "";
+  };
+  const positive = (data) => data && [data[0], data[1].map((x) => (x > 0 ? x : null))];
+  const dashes = [undefined, [8, 4], [3, 3], [10, 3, 2, 3]];
+  const of = (run, name) => (many ? `${run.label}: ${name}` : name);
+
+  const area = byId("plots");
+  area.prepend(make("h2", {}, "Power, energy and steps"));
+  const bonds = [...new Set(runs.flatMap((run) => run.summary.bonds
+    .filter((b) => `${b.name}.dP` in run.energy)
+    .sort((a, b) => (b.residual_abs ?? Infinity) - (a.residual_abs ?? Infinity)).map((b) => b.name)))];
+  const SHOWN = 6;
+  for (const bond of bonds.slice(0, SHOWN)) {
+    const ports = (run) => run.summary.bonds.find((b) => b.name === bond)?.ports ?? [];
+    draw(area, `Power of bond ${bond}, out of each side`, "W", runs.flatMap((run, r) => ports(run).map((p, k) => ({
+      label: of(run, p.name), data: run.energy[`${bond}.P.${p.name}`], hue: many ? r : k, dash: many ? dashes[k % 4] : undefined }))));
+    const spikes = runs.flatMap((run) => run.summary.bonds.find((b) => b.name === bond)?.spikes ?? []).map((s) => [s.start, s.end]);
+    draw(area, `Residual power δP of bond ${bond}${spikes.length ? " (spikes shaded)" : ""}`, "W",
+      runs.map((run, r) => ({ label: of(run, "δP"), data: run.energy[`${bond}.dP`], hue: r })), { marks: spikes });
+  }
+  if (bonds.length > SHOWN) area.append(make("p", { class: "hint" }, `The ${SHOWN} bonds with the largest residual of ${runs[0].summary.bonds.length} are shown.`));
+  draw(area, "Residual energy since the start (above zero: created)", "J", runs.flatMap((run, r) => [
+    ...bonds.slice(0, SHOWN).map((bond, k) => ({ label: of(run, bond), data: run.energy[`${bond}.dE_sum`], hue: many ? r : k, dash: many ? dashes[k % 4] : undefined })),
+    ...(bonds.length > 1 ? [{ label: of(run, "all bonds"), data: run.energy["system.dE_sum"], hue: many ? r : bonds.length, dash: [2, 2] }] : []),
+  ]));
+  draw(area, "Step size", "s", runs.map((run, r) => ({ label: of(run, "step size"), data: positive(run.energy.step_size), hue: r })), { log: runs.some((r) => r.summary.step_size.min !== r.summary.step_size.max), height: 180 });
+  const errors = runs.flatMap((run, r) => Object.keys(run.energy).filter((name) => name.startsWith("error.")).map((name, k) => ({
+    label: of(run, name.slice(6)), data: positive(run.energy[name]), hue: many ? r : k, dash: many ? dashes[k % 4] : undefined, name, run })));
+  const over = errors.filter((e, k) => e.name === errors.find((other) => other.run === e.run)?.name).map((e) => {
+    const data = e.run.energy[e.name];
+    const keep = data[0].map((t, i) => [t, data[1][i]]).filter(([, x]) => x > 1);
+    return { label: of(e.run, "over tolerance"), data: keep.length ? [keep.map((p) => p[0]), keep.map((p) => p[1])] : null, points: true, colour: "poor" };
+  });
+  const rejected = runs.reduce((sum, run) => sum + run.summary.steps.rejected, 0);
+  draw(area, `Error norms (dashed: tolerance${rejected ? `; ${rejected} attempts were taken back` : ""})`, "", [...errors, ...over], { log: true, line: 1 });
+
+  // Recorded variables, as chosen.
+  const outputs = byId("outputs");
+  const variables = [...new Set(runs.flatMap((run) => Object.keys(run.results)))];
+  if (variables.length) {
+    const coupled = new Set(runs.flatMap((run) => run.summary.inputs.flatMap((i) => i.sources)));
+    const first = variables.filter((v) => coupled.has(v));
+    const chosen = new Set((first.length ? first : variables).slice(0, 4));
+    const shown = new Map();
+    const space = make("div");
+    const toggle = (name, on) => {
+      if (on && !shown.has(name)) {
+        const holder = make("div");
+        space.append(holder);
+        const plot = draw(holder, name, "", runs.map((run, r) => ({ label: of(run, "value"), data: run.results[name], hue: r })), { height: 180 });
+        shown.set(name, [holder, plot]);
+      } else if (!on && shown.has(name)) {
+        const [holder, plot] = shown.get(name);
+        if (plot) {
+          plots.splice(plots.indexOf(plot), 1);
+          plot.destroy();
+        }
+        holder.remove();
+        shown.delete(name);
+      }
+    };
+    const boxes = variables.map((name) => {
+      const box = make("input", { type: "checkbox", checked: chosen.has(name) });
+      box.onchange = () => toggle(name, box.checked);
+      return make("label", {}, box, name);
+    });
+    const hidden = runs.reduce((sum, run) => sum + run.hidden, 0);
+    outputs.append(make("h2", {}, "Recorded variables"), make("div", { class: "chooser" }, ...boxes),
+      ...(hidden ? [make("p", { class: "hint" }, `${hidden} more are in results.csv.`)] : []), space);
+    chosen.forEach((name) => toggle(name, true));
+  } else outputs.remove();
+
+  // Jumps.
+  const inputs = byId("inputs");
+  inputs.append(make("h2", {}, "Jumps of inputs at communication points"));
+  runs.forEach((run, k) => {
+    const list = [...run.summary.inputs].sort((a, b) => (b.score ?? Infinity) - (a.score ?? Infinity)).slice(0, 40);
+    if (many) inputs.append(make("h3", {}, swatch(k), run.label));
+    inputs.append(table(["input", "score", "rms", "largest", "of its variation", "swings", "correlation"], list.map((i) => [
+      `${i.name} ← ${i.sources.join(" + ")}`, digits(i.score, 3), digits(i.jump_rms, 3), `${digits(i.jump_max, 3)} at ${quantity(i.jump_time, "s")}`,
+      percent(i.spread > 0 ? i.jump_rms / i.spread : null), digits(i.swings, 3), digits(i.correlation, 3)])));
+    if (run.summary.inputs.length > list.length) inputs.append(make("p", { class: "hint" }, `${run.summary.inputs.length - list.length} more are in summary.json.`));
+  });
+
+  // Cost.
+  const cost = byId("cost");
+  cost.append(make("h2", {}, "Time per subsystem"));
+  runs.forEach((run, k) => {
+    const s = run.summary;
+    if (many) cost.append(make("h3", {}, swatch(k), run.label));
+    const most = Math.max(s.engine_seconds, ...s.subsystems.map((sub) => sub.seconds), 1e-12);
+    const bar = (name, seconds, note, kind = "") => make("div", { class: "bar" }, make("span", { class: "name" }, name),
+      make("div", { class: "track" }, make("div", { class: `fill ${kind}`, style: `width: ${(100 * seconds) / most}%` })),
+      make("span", { class: "value" }, `${quantity(seconds, "s")}${note}`));
+    const subs = [...s.subsystems].sort((a, b) => b.seconds - a.seconds).slice(0, 40);
+    cost.append(...subs.map((sub) => bar(sub.name, sub.seconds, "")), bar("engine and results", s.engine_seconds, "", "engine"));
+  });
+
+  // Configuration, versions, hashes.
+  const config = byId("config");
+  config.append(make("h2", {}, "Configuration"));
+  runs.forEach((run, k) => {
+    const s = run.summary;
+    if (many) config.append(make("h3", {}, swatch(k), run.label));
+    const rows = [...Object.entries(s.versions), ...Object.entries(s.hashes ?? {}).map(([name, hash]) => [`SHA-256 of ${name}`, hash ?? "–"])];
+    const limits = make("pre", {}, JSON.stringify(s.config, null, 2));
+    config.append(make("div", { class: "facts" }, ...rows.map(([name, value]) => make("span", {}, `${name} `, make("b", {}, String(value))))),
+      make("details", { open: !many }, make("summary", {}, "effective configuration"), limits));
+  });
+  byId("footer").textContent = `Made by powerbond from ${runs.map((r) => `${r.rows} rows`).join(", ")}. Lines are thinned for display; the smallest and largest value of every stretch is kept.`;
+
+  show(start, end);
+  let resizing = 0;
+  addEventListener("resize", () => {
+    clearTimeout(resizing);
+    resizing = setTimeout(() => plots.forEach((plot) => plot.setSize({ width: Math.max(320, plot.root.parentElement.clientWidth), height: plot.height })), 100);
+  });
+  window.powerbondReport = { plots, show, view: () => view };
+})();

@@ -1,0 +1,157 @@
+"""The report in a real browser: drawn, zoomable, quiet, and harmless whatever variables are called."""
+
+import json
+import pathlib
+import subprocess
+
+import pytest
+
+from chromium import Page, find
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+POWERBOND = ROOT / "target/release/powerbond"
+
+pytestmark = pytest.mark.skipif(find() is None, reason="there is no Chromium")
+
+HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">'\"`\n&"
+
+
+def powerbond(*arguments, code=0):
+    ran = subprocess.run([POWERBOND, *map(str, arguments)], capture_output=True, text=True)
+    assert ran.returncode == code, ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory):
+    """A run of the example with its report."""
+    folder = tmp_path_factory.mktemp("runs") / "quarter car"
+    powerbond("run", ROOT / "examples/quarter-car", "--output-dir", folder, "--report", "--quiet")
+    return folder
+
+
+def visible(page):
+    """How many plots have a canvas with at least two colours on it."""
+    return page.evaluate("""[...document.querySelectorAll('.uplot canvas')].filter((canvas) => {
+        const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        const colours = new Set();
+        for (let i = 0; i < data.length; i += 4) if (data[i + 3]) colours.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
+        return colours.size > 1;
+    }).length""")
+
+
+def overlaps(page):
+    """Pairs of texts that lie on top of each other: sections, headings, buttons, labels of the picture."""
+    return page.evaluate("""(() => {
+        const found = [];
+        const check = (list) => {
+            const boxes = list.map((e) => [e.textContent.slice(0, 40), e.getBoundingClientRect()]).filter(([, b]) => b.width && b.height);
+            boxes.forEach(([s, a], i) => boxes.slice(i + 1).forEach(([t, b]) => {
+                const w = Math.min(a.right, b.right) - Math.max(a.left, b.left), h = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+                if (w > 1 && h > 1) found.push([s, t]);
+            }));
+        };
+        check([...document.querySelectorAll('main > section')]);
+        check([...document.querySelectorAll('header h1, header button, #range')]);
+        check([...document.querySelectorAll('h2, h3, .plot, .chooser, .bar, .facts > span, .scroll, #verdict li')]);
+        check([...document.querySelectorAll('#system text')]);
+        return found;
+    })()""")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 900])
+def test_both_themes_are_drawn_without_complaints_or_overlaps(run, dark, width):
+    with Page((run / "report.html").as_uri(), width=width, dark=dark) as page:
+        assert page.evaluate("document.documentElement.classList.contains('dark')") is dark
+        assert page.evaluate("document.querySelector('#verdict .word').textContent") == "check"
+        plots = page.evaluate("powerbondReport.plots.length")
+        assert plots == 7, "powers, residual, its sum, steps, errors, two outputs"
+        assert visible(page) == plots
+        assert overlaps(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.complaints() == []
+
+
+def test_dragging_zooms_all_plots_and_a_double_click_shows_everything(run):
+    with Page((run / "report.html").as_uri()) as page:
+        page.evaluate("document.querySelector('.u-over').scrollIntoView({ block: 'center' })")
+        box = page.evaluate("""(() => { const b = document.querySelector('.u-over').getBoundingClientRect();
+            return [b.left, b.top, b.width, b.height]; })()""")
+        left, top, width, height = box
+        y = top + height / 2
+        assert page.evaluate("powerbondReport.view()") == [0, 4]
+        page.drag(left + width / 4, y, left + width / 2, y)
+        low, high = page.evaluate("powerbondReport.view()")
+        assert low == pytest.approx(1, abs=0.02) and high == pytest.approx(2, abs=0.02)
+        scales = page.evaluate("powerbondReport.plots.map((p) => [p.scales.x.min, p.scales.x.max])")
+        assert all(s == [low, high] for s in scales), "all plots show the same time"
+        page.drag(left + width / 2, y, left + width / 4, y, shift=True)
+        moved = page.evaluate("powerbondReport.view()")
+        assert moved[0] == pytest.approx(low + 0.25, abs=0.02), "Shift and drag moves"
+        page.evaluate("document.getElementById('closer').click()")
+        assert page.evaluate("powerbondReport.view()[1] - powerbondReport.view()[0]") == pytest.approx((high - low) / 2)
+        page.evaluate("document.getElementById('whole').click()")
+        assert page.evaluate("powerbondReport.view()") == [0, 4]
+        page.evaluate("document.getElementById('theme').click()")
+        assert page.evaluate("document.documentElement.classList.contains('dark')")
+        assert page.complaints() == []
+
+
+def test_a_variable_is_drawn_when_it_is_chosen(run):
+    with Page((run / "report.html").as_uri()) as page:
+        before = page.evaluate("powerbondReport.plots.length")
+        page.evaluate("[...document.querySelectorAll('.chooser input')].filter((b) => !b.checked)[0].click()")
+        assert page.evaluate("powerbondReport.plots.length") == before + 1
+        page.evaluate("[...document.querySelectorAll('.chooser input')].filter((b) => b.checked).forEach((b) => b.click())")
+        assert page.evaluate("powerbondReport.plots.length") == before - 2
+        assert page.complaints() == []
+
+
+def test_several_runs_are_overlaid(run, tmp_path):
+    other = tmp_path / "coarse"
+    powerbond("run", ROOT / "examples/quarter-car", "--output-dir", other, "--quiet", "-s", "5e-3", "--set", "chassis.mass=300")
+    page_file = tmp_path / "both.html"
+    powerbond("report", run, other, "-o", page_file)
+    with Page(page_file.as_uri()) as page:
+        assert page.evaluate("document.querySelectorAll('#runs tbody tr').length") == 2
+        assert page.evaluate("powerbondReport.plots[0].series.length") == 1 + 4, "two sides of a bond, two runs"
+        assert visible(page) == page.evaluate("powerbondReport.plots.length")
+        assert overlaps(page) == []
+        assert page.complaints() == []
+
+
+def test_hostile_names_are_only_text(run, tmp_path):
+    """The record is what a report reads: names of anything in it may come from someone else's FMU."""
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    quoted = '"' + HOSTILE.replace('"', '""') + '"'
+    for name in ["results.csv", "energy.csv"]:
+        text = (run / name).read_bytes().decode()
+        text = text.replace("chassis.velocity", f'"chassis.{HOSTILE}"'.replace(HOSTILE, HOSTILE.replace('"', '""')), 1)
+        for part in ["P.chassis", "P.wheel", "dP", "dE", "dE_sum", "E"]:
+            column = f"suspension.{part}"
+            text = text.replace(f",{column},", f',"{HOSTILE.replace(chr(34), chr(34) * 2)}.{part}",', 1)
+        (folder / name).write_bytes(text.encode())
+    summary = json.loads((run / "summary.json").read_text())
+    summary["system"] = HOSTILE
+    summary["bonds"][0]["name"] = HOSTILE
+    summary["subsystems"][0]["name"] = HOSTILE
+    summary["subsystems"][0]["kind"] = HOSTILE
+    summary["verdict"]["text"] = HOSTILE
+    summary["verdict"]["reasons"][0]["text"] = HOSTILE
+    summary["warnings"].append(HOSTILE)
+    summary["inputs"][0]["name"] = HOSTILE
+    summary["config"][HOSTILE] = HOSTILE
+    summary["hashes"][HOSTILE] = HOSTILE
+    (folder / "summary.json").write_text(json.dumps(summary))
+    assert quoted not in powerbond("report", folder)
+    with Page((folder / "report.html").as_uri()) as page:
+        assert page.evaluate("document.title").endswith("powerbond report")
+        assert "owned" not in page.evaluate("document.title").replace(HOSTILE.replace("\n", " "), "")
+        assert page.evaluate("document.images.length") == 0
+        assert page.evaluate("document.scripts.length") == 3
+        assert page.evaluate("document.querySelectorAll('h1, h2, h3').length") > 8
+        assert HOSTILE in page.evaluate("document.getElementById('title').textContent")
+        assert visible(page) == page.evaluate("powerbondReport.plots.length") > 5
+        assert page.complaints() == []

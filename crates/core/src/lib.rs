@@ -24,6 +24,8 @@ pub mod estimator;
 mod exchange;
 pub mod extrapolation;
 pub mod history;
+pub mod identification;
+pub mod jumps;
 pub mod master;
 #[cfg(feature = "models")]
 pub mod models;
@@ -34,6 +36,7 @@ pub mod signal;
 pub mod statistics;
 pub mod subsystem;
 pub mod suggest;
+pub mod tail;
 pub mod tape;
 pub mod units;
 pub mod verdict;

@@ -131,6 +131,8 @@ impl Loaded {
         Capabilities {
             can_restore: interface.can_get_and_set_state && self.has_state(),
             can_refresh: false,
+            sub_steps: interface.can_handle_variable_step_size || options.any_step_size,
+            constant_step: !interface.can_handle_variable_step_size && !options.any_step_size,
             input_derivatives: options.input_derivatives.map_or(takes, |wish| wish.min(takes)),
             feed_through_values: interface.provides_directional_derivatives && self.has_directional(),
             may_return_early: options.events && (interface.might_return_early || event_mode),

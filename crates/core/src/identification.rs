@@ -193,7 +193,7 @@ impl Identifier {
         self.len = (self.len + 1).min(POINTS);
         let t = &self.times;
         let weights: [f64; POINTS] = std::array::from_fn(|k| {
-            let others = (0..POINTS).filter(|&j| j != k).map(|j| t[k] - t[j]);
+            let others = (0..POINTS).filter(|&j| j != k).map(|j| (t[k] - t[j]) / span.h);
             1.0 / others.product::<f64>()
         });
         let ready = self.len == POINTS;

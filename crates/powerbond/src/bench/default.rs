@@ -1,13 +1,16 @@
 //! The default method: does the error follow the tolerance, whatever subsystems can do, and what does it cost?
 //!
 //! Subsystems are integrated accurately, so that the error is that of the coupling: rms over the coupled outputs of
-//! rms(y - reference)/std(reference). The reference is a run of the same system with a second-order hold and refresh at a
-//! step so small that its error is far below what is judged.
+//! rms(y - reference)/std(reference). The reference is the monolithic solution where the models have one, else a run of the same
+//! system with a second-order hold and refresh at a step so small that its error is far below what is judged.
 
 use super::verdict::{Files, Subject as Judged, subjects};
 use super::{Plan, Quantity};
 use crate::{Error, System};
-use powerbond_core::observer::{Flow, Observer, StepReport};
+use powerbond_core::models::oscillator::{self, DOUBLE, MULTIPLE};
+use powerbond_core::models::quarter_car::{self, Damper};
+use powerbond_core::models::nonlinear_oscillator;
+use powerbond_core::observer::{Flow, Observer, StartView, StepReport};
 use powerbond_core::view::StepView;
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -18,14 +21,40 @@ struct Subject {
     files: Files,
     fine_step: f64,
     energy: f64,
-    reference: OnceCell<Rc<Reference>>,
+    reference: OnceCell<Rc<Path>>,
 }
 
-/// Coupled outputs at equal distances.
-struct Reference {
-    step: f64,
-    values: Vec<Vec<f64>>,
-    deviation: Vec<f64>,
+/// The exact outputs at a time, which never goes back.
+type Exact = Box<dyn FnMut(f64, &mut [f64])>;
+
+/// The monolithic solution of a subject, outputs in the order of the network.
+fn monolithic(name: &str) -> Option<Exact> {
+    if let Some(kind) = name.strip_prefix("quarter-car-r") {
+        let damper = if kind.ends_with("-linear") { Damper::Linear(1000.0) } else { Damper::SquareRoot(900.0) };
+        let (first, mut car) = (kind.starts_with('1'), quarter_car::Reference::new(damper));
+        return Some(Box::new(move |t, y| {
+            car.advance_to(t);
+            y.copy_from_slice(&if first {
+                [car.chassis_velocity(), car.force()]
+            } else {
+                [car.force(), car.wheel_velocity()]
+            });
+        }));
+    }
+    let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<usize>().ok();
+    let mut swing = if let Some(n) = number("oscillator-") {
+        oscillator::Reference::new(&DOUBLE[n - 1])
+    } else if let Some(n) = number("oscillators-") {
+        oscillator::Reference::new(MULTIPLE.iter().find(|case| case.givers as usize + 1 == n)?)
+    } else {
+        nonlinear_oscillator::CASES[number("nonlinear-oscillator-")? - 1].reference()
+    };
+    Some(Box::new(move |t, y| {
+        swing.advance_to(t);
+        let n = y.len();
+        y[..n - 2].fill(swing.force());
+        (y[n - 2], y[n - 1]) = (swing.positions()[1], swing.velocities()[1]);
+    }))
 }
 
 /// What a run came to.
@@ -92,28 +121,30 @@ impl Subject {
         with_parameters(&text, class)
     }
 
-    fn reference(&self) -> Result<Rc<Reference>, Error> {
-        if let Some(known) = self.reference.get() {
-            return Ok(known.clone());
+    fn exact(&self) -> Result<Exact, Error> {
+        if let Some(exact) = monolithic(&self.name) {
+            return Ok(exact);
         }
-        let file = self.file(Some(self.fine_step), "hold = 2\nrefresh = true", "");
-        let mut prepared = System::parse("reference", &file)?.prepare()?;
-        let mut path = Path { values: vec![Vec::new(); prepared.names.outputs.len()] };
-        prepared.run(&mut path)?;
-        let deviation = path.values.iter().map(|list| {
-            let mean = list.iter().sum::<f64>() / list.len() as f64;
-            (list.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / list.len() as f64).sqrt()
-        });
-        let made =
-            Rc::new(Reference { step: self.fine_step, deviation: deviation.collect(), values: path.values });
-        Ok(self.reference.get_or_init(|| made).clone())
+        let path = match self.reference.get() {
+            Some(known) => known.clone(),
+            None => {
+                let file = self.file(Some(self.fine_step), "hold = 2\nrefresh = true", "");
+                let mut prepared = System::parse("reference", &file)?.prepare()?;
+                let mut path =
+                    Path { step: self.fine_step, values: vec![Vec::new(); prepared.names.outputs.len()] };
+                prepared.run(&mut path)?;
+                self.reference.get_or_init(|| Rc::new(path)).clone()
+            }
+        };
+        Ok(Box::new(move |t, y| path.at(t, y)))
     }
 
     /// Runs a method; a run that fails is as wrong as can be.
     fn run(&self, step: Option<f64>, method: &str, class: &str) -> Result<Outcome, Error> {
-        let reference = self.reference()?;
         let mut prepared = super::prepare("default", &self.file(step, method, class))?;
-        let mut distance = Distance { off: vec![0.0; reference.values.len()], time: 0.0, reference };
+        let n = prepared.names.outputs.len();
+        let mut distance =
+            Distance { exact: self.exact()?, now: vec![0.0; n], sums: vec![[0.0; 3]; n], time: 0.0 };
         let outcome = prepared.run(&mut distance);
         let steps = prepared.master.statistics().accepted as f64;
         match outcome {
@@ -128,12 +159,31 @@ impl Subject {
     }
 }
 
+/// Coupled outputs at equal distances.
 struct Path {
+    step: f64,
     values: Vec<Vec<f64>>,
 }
 
+impl Path {
+    /// The cubic through the four points around `t`.
+    fn at(&self, t: f64, y: &mut [f64]) {
+        let last = self.values.first().map_or(0, |list| list.len().saturating_sub(4));
+        let x = t / self.step;
+        let first = ((x.floor() - 1.0).max(0.0) as usize).min(last);
+        let x = x - first as f64;
+        let weight = |k: usize| {
+            (0..4).filter(|&j| j != k).map(|j| (x - j as f64) / (k as f64 - j as f64)).product::<f64>()
+        };
+        let weights: [f64; 4] = std::array::from_fn(weight);
+        for (y, path) in y.iter_mut().zip(&self.values) {
+            *y = weights.iter().zip(&path[first..]).map(|(w, value)| w * value).sum();
+        }
+    }
+}
+
 impl Observer for Path {
-    fn started(&mut self, start: &powerbond_core::observer::StartView<'_>) -> Flow {
+    fn started(&mut self, start: &StartView<'_>) -> Flow {
         self.values.iter_mut().zip(start.outputs).for_each(|(list, y)| list.push(*y));
         Flow::Continue
     }
@@ -144,32 +194,21 @@ impl Observer for Path {
     }
 }
 
-/// Σ h (y - reference)² of every output.
+/// Σ h (y - exact)², Σ h exact and Σ h exact² of every output.
 struct Distance {
-    reference: Rc<Reference>,
-    off: Vec<f64>,
+    exact: Exact,
+    now: Vec<f64>,
+    sums: Vec<[f64; 3]>,
     time: f64,
-}
-
-impl Reference {
-    /// Weights of the four points around `t` (Lagrange), and the first of them.
-    fn around(&self, t: f64) -> (usize, [f64; 4]) {
-        let last = self.values.first().map_or(0, |list| list.len().saturating_sub(4));
-        let x = t / self.step;
-        let first = ((x.floor() - 1.0).max(0.0) as usize).min(last);
-        let x = x - first as f64;
-        let weight = |k: usize| {
-            (0..4).filter(|&j| j != k).map(|j| (x - j as f64) / (k as f64 - j as f64)).product::<f64>()
-        };
-        (first, std::array::from_fn(weight))
-    }
 }
 
 impl Distance {
     fn error(&self) -> f64 {
-        let n = self.off.len() as f64;
-        let all = self.off.iter().zip(&self.reference.deviation);
-        let mean = all.map(|(off, deviation)| off / self.time / deviation.powi(2)).sum::<f64>() / n;
+        let share = |&[off, first, second]: &[f64; 3]| {
+            let mean = first / self.time;
+            off / self.time / (second / self.time - mean * mean)
+        };
+        let mean = self.sums.iter().map(share).sum::<f64>() / self.sums.len() as f64;
         if mean.is_nan() { f64::INFINITY } else { mean.sqrt() }
     }
 }
@@ -177,11 +216,12 @@ impl Distance {
 impl Observer for Distance {
     fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
         let h = step.span.h;
-        let (first, weights) = self.reference.around(step.span.end);
+        (self.exact)(step.span.end, &mut self.now);
         self.time += h;
-        for (k, path) in self.reference.values.iter().enumerate() {
-            let exact: f64 = weights.iter().zip(&path[first..]).map(|(w, y)| w * y).sum();
-            self.off[k] += h * (step.y_fresh[k] - exact).powi(2);
+        for ((sums, &exact), y) in self.sums.iter_mut().zip(&self.now).zip(step.y_fresh) {
+            sums[0] += h * (y - exact).powi(2);
+            sums[1] += h * exact;
+            sums[2] += h * exact * exact;
         }
         Flow::Continue
     }

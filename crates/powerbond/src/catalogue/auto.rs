@@ -121,17 +121,16 @@ pub fn feeds(
                     ),
                 ));
             }
-            Feeding::Tail => Feed::Derivatives(2),
+            Feeding::Tail => Feed::Tail,
             Feeding::Auto if !stale => Feed::Mean,
-            Feeding::Auto if may_sub_step(member) => Feed::Derivatives(2),
+            Feeding::Auto if may_sub_step(member) => Feed::Tail,
             Feeding::Auto => Feed::Dithered,
         });
     }
     let members = std::mem::take(&mut network.members).into_iter().zip(&by_member);
     let fed = members.map(|(member, feed)| {
-        let tail = *feed == Feed::Derivatives(2) && member.capabilities.input_derivatives == 0;
         let n = member.inputs.len();
-        if tail { member.wrapped(|simulator| Box::new(Tail::new(simulator, n))) } else { member }
+        if *feed == Feed::Tail { member.wrapped(|simulator| Box::new(Tail::new(simulator, n))) } else { member }
     });
     network.members = fed.collect();
     Ok(network.owner_of_input.iter().map(|&s| by_member[s]).collect())

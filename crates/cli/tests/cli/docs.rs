@@ -13,7 +13,7 @@ const PAGES: &[&str] = &[
     "docs/verdict.md",
     "examples/quarter-car/README.md",
 ];
-const MORE: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const MORE: &[&str] = &["docs/report.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 
 fn page(name: &str) -> String {
     std::fs::read_to_string(root().join(name)).unwrap()

@@ -7,7 +7,7 @@ use std::f64::consts::TAU;
 
 /// More subsystems than this are no picture any more.
 const MOST: usize = 40;
-const BOX: (f64, f64) = (170.0, 54.0);
+const BOX: (f64, f64) = (190.0, 54.0);
 
 /// A figure of the system of a run; a sentence where it would show nothing.
 pub fn svg(summary: &Value) -> String {
@@ -44,7 +44,7 @@ pub fn svg(summary: &Value) -> String {
             y - 3.0,
             escape(&shortened(text("name"), 20)),
             y + 15.0,
-            escape(&shortened(text("kind"), 26)),
+            escape(&shortened(text("kind"), 30)),
         );
     }
     out + &labels + "</svg>"
@@ -53,7 +53,7 @@ pub fn svg(summary: &Value) -> String {
 /// Centers of the boxes: in a row up to two, then on an ellipse.
 fn layout(n: usize) -> Vec<(f64, f64)> {
     if n <= 2 {
-        return (0..n).map(|i| (110.0 + 480.0 * i as f64, 90.0)).collect();
+        return (0..n).map(|i| (120.0 + 500.0 * i as f64, 90.0)).collect();
     }
     let radius = (n as f64 * 34.0).max(130.0);
     let (rx, ry) = (radius * 1.9, radius);
@@ -156,8 +156,8 @@ fn connections(
                 [one] => one.split_once(" → ").map_or("", |(from, _)| from).to_owned(),
                 many => format!("{} connections", many.len()),
             };
-            let (tx, ty) = ((x0 + x1) / 2.0 + 46.0 * nx, (y0 + y1) / 2.0 + 46.0 * ny);
-            let lift = if ny > 0.0 { 12.0 } else { -4.0 };
+            let (tx, ty) = ((x0 + x1) / 2.0 + 54.0 * nx, (y0 + y1) / 2.0 + 54.0 * ny);
+            let lift = if ny > 0.0 { 10.0 } else { -2.0 };
             *out += &format!(
                 "<text x=\"{tx:.1}\" y=\"{:.1}\" class=\"wire\">{}</text>",
                 ty + lift,

@@ -185,6 +185,8 @@
     const log = options.log === true;
     const value = (u, x) => (x === null || x === undefined ? "–" : quantityOr(x, unit));
     const quantityOr = (x, u) => (u ? quantity(x, u) : digits(x));
+    // Of a logarithmic axis only whole powers of ten are drawn.
+    const decades = (u, list) => list.map((x) => (Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-9 ? x : null));
     const axis = { stroke: () => colour("soft"), grid: { stroke: () => colour("grid"), width: 1 }, ticks: { stroke: () => colour("line"), width: 1 }, font: "12px system-ui, sans-serif" };
     const holder = make("div", { class: "plot" });
     parent.append(make("h3", {}, title), holder);
@@ -195,13 +197,13 @@
       scales: { x: { time: false }, y: { distr: log ? 3 : 1, ...(options.range ? { range: options.range } : {}) } },
       axes: [
         { ...axis, values: (u, list) => list.map((x) => `${digits(x, 7)} s`) },
-        { ...axis, size: 78, values: (u, list) => list.map((x) => (x === null ? "" : log ? logTick(x, unit) : quantityOr(Math.abs(x) < 1e-300 ? 0 : x, unit))) },
+        { ...axis, ...(log ? { grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades } } : {}), size: 78, values: (u, list) => list.map((x) => (x === null ? "" : log ? logTick(x, unit) : quantityOr(Math.abs(x) < 1e-300 ? 0 : x, unit))) },
       ],
       series: [{ label: "time", value: (u, x) => (x === null ? "–" : `${digits(x, 7)} s`) },
         ...lines.map((line, k) => ({
           label: line.label, value, spanGaps: true, width: line.points ? 0 : 1.3,
           stroke: () => (line.colour ? colour(line.colour) : series(line.hue ?? k)),
-          dash: line.dash, ...(line.points ? { paths: () => null, points: { show: true, size: 6, fill: () => colour("poor"), stroke: () => colour("poor") } } : { points: { show: false } }),
+          dash: line.dash, pxAlign: 0, ...(line.points ? { paths: () => null, points: { show: true, size: 6, fill: () => colour("poor"), stroke: () => colour("poor") } } : { points: { show: false } }),
         }))],
       cursor: { drag: { x: true, y: false }, sync: { key: "powerbond" }, bind: { dblclick: () => null } },
       legend: { live: true },

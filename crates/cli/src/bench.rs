@@ -1,5 +1,6 @@
 //! `powerbond bench`: the papers' tables and figures, published beside measured.
 
+use crate::fmus::Fmus;
 use crate::text::{print, significant, table};
 use powerbond::Error;
 use powerbond::bench::{Quantity, Report, Row, SUITES, Suite};
@@ -14,6 +15,9 @@ pub struct Arguments {
     /// Only rows whose id contains this
     #[arg(long, value_name = "ID")]
     only: Option<String>,
+    /// Run the models as FMUs that `export` makes of them: the same rows, bit for bit
+    #[arg(long, value_name = "VERSION", num_args = 0..=1, default_missing_value = "2", value_parser = ["2", "3"])]
+    fmu: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -41,7 +45,9 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     let bar = (!arguments.json && std::io::stderr().is_terminal())
         .then(|| indicatif::ProgressBar::new(rows.len() as u64));
-    let report = suite.run(arguments.only.as_deref(), |row: &Row| {
+    let fmus = arguments.fmu.as_deref().map(|version| Fmus::new(suite, version)).transpose()?;
+    let exchange = fmus.as_ref().map(Fmus::exchange);
+    let report = suite.run_with(arguments.only.as_deref(), exchange, |row: &Row| {
         if let Some(bar) = &bar {
             bar.set_message(row.id.clone());
             bar.inc(1);

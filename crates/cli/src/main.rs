@@ -3,7 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod check;
 mod compare;
+mod export;
+mod fmus;
 mod inspect;
 mod methods;
 mod progress;
@@ -38,12 +41,17 @@ enum Command {
     /// Show what an FMU says about itself
     #[command(visible_alias = "info")]
     Inspect(inspect::Arguments),
+    /// Look at a system without running it: structure, algebraic loops, capabilities
+    #[command(visible_alias = "validate")]
+    Check(check::Arguments),
     /// Make one HTML page of a run, or of several
     Report(report::Arguments),
     /// Compare results with results: error per variable
     Compare(compare::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
     Bench(bench::Arguments),
+    /// Write a built-in model as an FMU for other tools
+    Export(export::Arguments),
     /// List the methods, models and their knobs
     Methods(methods::Arguments),
 }
@@ -52,9 +60,11 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::main(&arguments),
         Command::Inspect(arguments) => inspect::main(&arguments),
+        Command::Check(arguments) => check::main(&arguments),
         Command::Report(arguments) => report::main(&arguments),
         Command::Compare(arguments) => compare::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
+        Command::Export(arguments) => export::main(&arguments),
         Command::Methods(arguments) => methods::main(&arguments),
     };
     match result {

@@ -149,6 +149,7 @@ fn describe(summary: &Summary, folder: &Path) -> String {
             );
         }
     }
+    out += &estimates(s);
     out += "\n";
     if s.bonds.is_empty() {
         out += "  no power bonds: add `[bonds.name]` to see whether the coupling conserves energy\n";
@@ -189,6 +190,23 @@ fn describe(summary: &Summary, folder: &Path) -> String {
     out += &table(&rows);
     out += &format!("\nresults.csv, energy.csv and summary.json are in {}\n", folder.display());
     out
+}
+
+/// What several estimators said, side by side; 1 is at tolerance.
+fn estimates(s: &Summary) -> String {
+    if s.estimates.len() < 2 || s.steps.accepted == 0 {
+        return String::new();
+    }
+    let mut rows = vec![["error estimate", "median", "largest", "steps over 1"].map(str::to_owned).to_vec()];
+    for e in &s.estimates {
+        rows.push(vec![
+            if e.drives { format!("{} (steers)", e.name) } else { e.name.clone() },
+            significant(e.median),
+            format!("{} at {}", significant(e.max), quantity(e.max_time, "s")),
+            e.over_tolerance.to_string(),
+        ]);
+    }
+    format!("\n{}", table(&rows))
 }
 
 /// The verdict in words, its reasons below it.

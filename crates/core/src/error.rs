@@ -40,6 +40,13 @@ pub enum RunError {
         /// Which member.
         member: usize,
     },
+    /// An output depends on an input at the same instant, though its subsystem is declared not to feed it through.
+    FeedThrough {
+        /// Which output, flat.
+        output: usize,
+        /// Which input, flat.
+        input: usize,
+    },
     /// The initial values of an algebraic loop do not settle.
     InitialLoop {
         /// The inputs of the loop, flat.

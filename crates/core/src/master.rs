@@ -41,8 +41,9 @@ pub struct Settings {
     pub refresh: Vec<usize>,
     /// How initial values are solved.
     pub initial: Initial,
-    /// Find the feed-through of members that do not declare it by perturbing their inputs at initialization.
-    pub probe_feed_through: bool,
+    /// Members whose feed-through is probed at initialization by perturbing their inputs: found where it is unknown,
+    /// tested where it is declared.
+    pub probe: Vec<usize>,
     /// Inputs (flat) at communication points before the start, oldest first: held inputs have their full order at once.
     /// Big steps of the classic Richardson estimate use every other one, counted back from the start.
     pub past: Vec<(f64, Vec<f64>)>,
@@ -65,7 +66,7 @@ impl Settings {
             quadrature: Quadrature::Rectangle,
             refresh: Vec::new(),
             initial: Initial::default(),
-            probe_feed_through: false,
+            probe: Vec::new(),
             past: Vec::new(),
             allow_nonfinite: false,
             stop_runaway: true,
@@ -183,7 +184,7 @@ impl Master {
             needs_feed_through: policies.correction.as_ref().is_some_and(|c| c.needs_feed_through()),
             probes: vec![0.0; network.n_probes],
             estimates: vec![Estimate { norm: 0.0, order: 1.0 }; policies.estimators.len()],
-            statistics: Statistics::default(),
+            statistics: Statistics::new(policies.estimators.len()),
             watch: BondWatch::new(network.bonds.bonds.len()),
             keeps,
             doubling,
@@ -264,7 +265,7 @@ impl Master {
         }
         let (rules, lenient) = (self.settings.initial, self.settings.allow_nonfinite);
         let mut u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
-        self.look_at_structure(&u);
+        self.look_at_structure(&u)?;
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.start().map_err(|error| fail(s, error))?;
         }
@@ -304,11 +305,17 @@ impl Master {
     }
 
     /// The feed-through graph at the initial inputs `u`, probed where asked for.
-    fn look_at_structure(&mut self, u: &[f64]) {
-        for s in 0..self.network.members.len() {
-            if self.settings.probe_feed_through && !self.network.members[s].feed_through_known {
-                // Whoever refuses stays in the structure's list of unknowns.
-                let _ = probe_feed_through(&mut self.network, s, u);
+    fn look_at_structure(&mut self, u: &[f64]) -> Result<(), RunError> {
+        for &s in &self.settings.probe {
+            let known = self.network.members[s].feed_through_known;
+            // Whoever refuses stays in the structure's list of unknowns.
+            if probe_feed_through(&mut self.network, s, u).is_ok() && known {
+                let member = &mut self.network.members[s];
+                let declared = &self.network.feed_through[member.feed_through.clone()];
+                let denied = member.probed.take().into_iter().flatten().find(|pair| !declared.contains(pair));
+                if let Some((output, input)) = denied {
+                    return Err(RunError::FeedThrough { output, input });
+                }
             }
         }
         let structure = Structure::of(&self.network);
@@ -316,6 +323,7 @@ impl Master {
             estimator.prepare(&self.network, &structure, &self.settings.refresh);
         }
         self.structure = Some(structure);
+        Ok(())
     }
 
     /// The first communication point, after those that are known from before.
@@ -484,8 +492,8 @@ impl Master {
     ) -> Result<Flow, RunError> {
         self.learn(span)?;
         let runaway = watch_bonds(&mut self.watch, span, &self.meter.flows, self.settings.stop_runaway);
-        let norm = self.estimates.first().map_or(0.0, |e| e.norm);
-        let over_tolerance = self.count(span, norm);
+        let over_tolerance =
+            count(&mut self.statistics, &self.estimates, span, self.policies.controller.floor());
         let sampled = self.sample_feed_through(span);
         let view = StepView { feed_through: sampled.then_some(&self.feed_through[..]), ..view!(self, span) };
         let report = StepReport {
@@ -527,23 +535,6 @@ impl Master {
         self.policies.extrapolation.commit(&view);
         self.policies.estimators.iter_mut().for_each(|e| e.commit(&view));
         Ok(())
-    }
-
-    /// Enters an accepted step into the statistics; true if it is over tolerance.
-    fn count(&mut self, span: Span, norm: f64) -> bool {
-        self.statistics.accept(span.h);
-        let over_tolerance = norm > 1.0;
-        if over_tolerance {
-            self.statistics.over_tolerance += 1;
-            if span.h <= self.policies.controller.floor() * (1.0 + 1e-9) {
-                self.statistics.at_floor += 1;
-                self.statistics.first_at_floor.get_or_insert(span.end);
-            }
-        }
-        if norm > self.statistics.worst_norm.0 {
-            self.statistics.worst_norm = (norm, span.end);
-        }
-        over_tolerance
     }
 
     /// After a discontinuity the past does not foretell the future.
@@ -597,6 +588,27 @@ impl Master {
         let members = self.network.members.iter_mut().enumerate();
         members.filter_map(|(s, m)| m.simulator.finish().err().map(|error| (s, error))).collect()
     }
+}
+
+/// Enters an accepted step into the statistics; true if it is over tolerance.
+fn count(statistics: &mut Statistics, estimates: &[Estimate], span: Span, floor: f64) -> bool {
+    statistics.accept(span.h);
+    for (sum, estimate) in statistics.estimates.iter_mut().zip(estimates) {
+        sum.accept(estimate.norm, span.end);
+    }
+    let norm = estimates.first().map_or(0.0, |e| e.norm);
+    let over_tolerance = norm > 1.0;
+    if over_tolerance {
+        statistics.over_tolerance += 1;
+        if span.h <= floor * (1.0 + 1e-9) {
+            statistics.at_floor += 1;
+            statistics.first_at_floor.get_or_insert(span.end);
+        }
+    }
+    if norm > statistics.worst_norm.0 {
+        statistics.worst_norm = (norm, span.end);
+    }
+    over_tolerance
 }
 
 /// Watches the bonds in an accepted step; an error if the power of one runs away and that is to `stop` the run.

@@ -25,7 +25,22 @@ pub struct Statistics {
     pub min_step: f64,
     /// The largest step, in s.
     pub max_step: f64,
+    /// One per estimator, in their order.
+    pub estimates: Vec<NormStatistics>,
     /// Steps by size in bins of 0.1 %.
+    bins: Bins,
+}
+
+/// What an estimator said of all accepted steps.
+#[derive(Clone, Debug)]
+pub struct NormStatistics {
+    /// Accepted steps.
+    pub steps: u64,
+    /// Those with a norm above 1.
+    pub over_tolerance: u64,
+    /// The largest norm and when it was.
+    pub worst: (f64, f64),
+    smallest: f64,
     bins: Bins,
 }
 
@@ -41,6 +56,9 @@ impl std::fmt::Debug for Bins {
 
 const SMALLEST: f64 = 1e-15;
 const LARGEST: f64 = 1e9;
+/// Smaller norms count as this: they are round-off.
+const SMALLEST_NORM: f64 = 1e-12;
+const LARGEST_NORM: f64 = 1e12;
 /// Of the bits of a positive number the exponent and ten bits of the mantissa are kept: bins of 0.05 to 0.1 %.
 const DROPPED: u32 = 42;
 
@@ -48,9 +66,72 @@ fn bin(h: f64) -> u64 {
     h.to_bits() >> DROPPED
 }
 
+impl Bins {
+    fn new(smallest: f64, largest: f64) -> Self {
+        Bins(vec![0; (bin(largest) - bin(smallest) + 1) as usize])
+    }
+
+    fn count(&mut self, x: f64, smallest: f64) {
+        let last = self.0.len() as u64 - 1;
+        let place = bin(x.max(smallest)).saturating_sub(bin(smallest)).min(last);
+        self.0[place as usize] += 1;
+    }
+
+    /// The middle of the bin that holds the median of `total` numbers.
+    fn median(&self, total: u64, smallest: f64) -> f64 {
+        let mut seen = 0;
+        for (index, count) in self.0.iter().enumerate() {
+            seen += count;
+            if total > 0 && 2 * seen >= total {
+                return f64::from_bits(((bin(smallest) + index as u64) << DROPPED) | (1 << (DROPPED - 1)));
+            }
+        }
+        f64::NAN
+    }
+}
+
+impl Default for NormStatistics {
+    fn default() -> Self {
+        NormStatistics {
+            steps: 0,
+            over_tolerance: 0,
+            worst: (0.0, 0.0),
+            smallest: f64::INFINITY,
+            bins: Bins::new(SMALLEST_NORM, LARGEST_NORM),
+        }
+    }
+}
+
+impl NormStatistics {
+    /// Counts the norm of an accepted step that ended at `t`.
+    pub fn accept(&mut self, norm: f64, t: f64) {
+        self.steps += 1;
+        self.over_tolerance += u64::from(norm > 1.0);
+        self.smallest = self.smallest.min(norm);
+        if norm > self.worst.0 {
+            self.worst = (norm, t);
+        }
+        self.bins.count(norm, SMALLEST_NORM);
+    }
+
+    /// The median norm to 0.1 %; NaN without steps.
+    pub fn median(&self) -> f64 {
+        if self.steps == 0 {
+            return f64::NAN;
+        }
+        self.bins.median(self.steps, SMALLEST_NORM).clamp(self.smallest, self.worst.0.max(self.smallest))
+    }
+}
+
+impl Statistics {
+    /// Nothing yet, for a run with so many estimators.
+    pub fn new(estimators: usize) -> Self {
+        Statistics { estimates: vec![NormStatistics::default(); estimators], ..Statistics::default() }
+    }
+}
+
 impl Default for Statistics {
     fn default() -> Self {
-        let bins = vec![0; (bin(LARGEST) - bin(SMALLEST) + 1) as usize];
         Statistics {
             accepted: 0,
             rejected: 0,
@@ -63,7 +144,8 @@ impl Default for Statistics {
             worst_norm: (0.0, 0.0),
             min_step: f64::INFINITY,
             max_step: 0.0,
-            bins: Bins(bins),
+            estimates: Vec::new(),
+            bins: Bins::new(SMALLEST, LARGEST),
         }
     }
 }
@@ -74,8 +156,7 @@ impl Statistics {
         self.accepted += 1;
         self.min_step = self.min_step.min(h);
         self.max_step = self.max_step.max(h);
-        let bin = bin(h).clamp(bin(SMALLEST), bin(LARGEST)) - bin(SMALLEST);
-        self.bins.0[bin as usize] += 1;
+        self.bins.count(h, SMALLEST);
     }
 
     /// The median step to 0.1 %, in s; NaN without steps.
@@ -83,22 +164,28 @@ impl Statistics {
         if self.accepted == 0 {
             return f64::NAN;
         }
-        let mut seen = 0;
-        for (index, count) in self.bins.0.iter().enumerate() {
-            seen += count;
-            if 2 * seen >= self.accepted {
-                let middle =
-                    f64::from_bits(((bin(SMALLEST) + index as u64) << DROPPED) | (1 << (DROPPED - 1)));
-                return middle.clamp(self.min_step, self.max_step);
-            }
-        }
-        f64::NAN
+        self.bins.median(self.accepted, SMALLEST).clamp(self.min_step, self.max_step)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Statistics;
+    use super::{NormStatistics, Statistics};
+
+    #[test]
+    fn norms_have_a_median_a_worst_time_and_a_count_over_tolerance() {
+        let mut s = NormStatistics::default();
+        assert!(s.median().is_nan());
+        (0..1000).for_each(|i| s.accept(f64::from(i) / 500.0, f64::from(i)));
+        assert!((s.median() / 0.998 - 1.0).abs() < 1e-3, "{}", s.median());
+        assert_eq!((s.over_tolerance, s.worst), (499, (1.998, 999.0)));
+        let mut s = NormStatistics::default();
+        s.accept(0.0, 1.0);
+        s.accept(f64::INFINITY, 2.0);
+        s.accept(f64::INFINITY, 3.0);
+        assert!(s.median() > 0.99e12, "{}", s.median());
+        assert_eq!(s.worst, (f64::INFINITY, 2.0));
+    }
 
     #[test]
     fn the_median_is_found_in_bins_and_exact_for_constant_steps() {

@@ -295,6 +295,12 @@ pub trait Subsystem {
         Err(SubsystemError::Unsupported { call: "restore" })
     }
 
+    /// Shows every number of the state to `visit`, always in the same order; what `visit` writes there is the state
+    /// from then on. Copies of a state, files of it and another instance with the same parameters are made of this.
+    fn state(&mut self, _visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {
+        Err(SubsystemError::Unsupported { call: "state" })
+    }
+
     /// Ends the simulation.
     fn finish(&mut self) -> Result<(), SubsystemError> {
         Ok(())

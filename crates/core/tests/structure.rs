@@ -396,11 +396,31 @@ fn probing_finds_what_depends_on_what() {
     }
     let network = builder.build().expect("a proper system").0;
     let mut settings = Settings::new(0.0, 1.0);
-    settings.probe_feed_through = true;
+    settings.probe = (0..network.members.len()).collect();
     let mut master = master(network, settings);
     master.initialize(&mut Nobody).expect("it starts");
     assert_eq!(master.network().members[0].probed.as_deref(), Some(&[(0, 0), (2, 1)][..]));
     let structure = master.structure().expect("it was made at the start");
     assert!(structure.unknown.is_empty());
     assert_eq!(structure.feeds_through[..3], [vec![0], vec![], vec![1]]);
+}
+
+/// A declaration that leaves a dependency out is found where its subsystem is asked to be probed.
+#[test]
+fn a_declaration_that_is_too_short_is_contradicted() {
+    let build = || {
+        let law = |u: &[f64], y: &mut [f64]| y[0] = 2.0 * u[0];
+        let liar = Block::new(1, 1, FeedThrough::Declared(vec![]), Box::new(law));
+        let builder = NetworkBuilder::new().subsystem("a", Box::new(liar)).subsystem(
+            "b",
+            Box::new(Block::new(1, 1, FeedThrough::Declared(vec![]), Box::new(|_, y| y[0] = 1.0))),
+        );
+        let builder = builder.connect("a.y0", "b.u0", 1.0).connect("b.y0", "a.u0", 1.0);
+        builder.build().expect("a proper system").0
+    };
+    let mut settings = Settings::new(0.0, 1.0);
+    assert!(master(build(), settings.clone()).initialize(&mut Nobody).is_ok(), "declarations are trusted");
+    settings.probe = vec![0, 1];
+    let found = master(build(), settings).initialize(&mut Nobody);
+    assert_eq!(found.err(), Some(RunError::FeedThrough { output: 0, input: 0 }));
 }

@@ -1,95 +1,88 @@
-//! Cost of recording: our CSV writer beside a plain C loop with `fprintf("%.17g")`, same numbers, same disk, same run.
+//! Writing results beside a plain C loop of `fprintf("%.17g")` over the same numbers, in the same run, as a ratio.
 //!
-//! `cargo bench -p powerbond --bench csv`. Needs a C compiler (`cc`). Also the time and size of the report of a long run.
+//! `cargo bench -p powerbond --bench csv`; needs a C compiler called `cc`.
 
 use powerbond::results::csv::Writer;
-use powerbond::{RunOptions, System};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-const ROWS: usize = 200_000;
+const ROWS: usize = 100_000;
 const COLUMNS: usize = 20;
 
+/// Numbers of all sizes with all their digits, the same here and in C.
+fn value(row: usize, column: usize) -> f64 {
+    let mut x = (row as u64).wrapping_mul(COLUMNS as u64).wrapping_add(column as u64 + 1);
+    x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (x >> 11) as f64 / (1u64 << 53) as f64 * [1e-3, 1.0, 1e3, 1e6][column % 4]
+}
+
 const C: &str = r#"
-#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
+enum { ROWS = 100000, COLUMNS = 20 };
+static double values[ROWS][COLUMNS];
 int main(int argc, char **argv) {
-    long rows = atol(argv[2]), columns = atol(argv[3]);
-    FILE *file = fopen(argv[1], "w");
+    static const double scale[4] = {1e-3, 1.0, 1e3, 1e6};
+    for (uint64_t r = 0; r < ROWS; r++)
+        for (uint64_t c = 0; c < COLUMNS; c++) {
+            uint64_t x = r * COLUMNS + c + 1;
+            x = x * 6364136223846793005ull + 1442695040888963407ull;
+            values[r][c] = (double)(x >> 11) / (double)(1ull << 53) * scale[c % 4];
+        }
     struct timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);
-    for (long i = 0; i < rows; i++) {
-        for (long k = 0; k < columns; k++)
-            fprintf(file, k ? ",%.17g" : "%.17g", sin(1e-3 * i + k) * (k + 1));
-        fputs("\r\n", file);
-    }
-    if (fclose(file)) return 1;
+    FILE *file = fopen(argv[1], "w");
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < COLUMNS; c++)
+            fprintf(file, "%.17g%c", values[r][c], c + 1 < COLUMNS ? ',' : '\n');
+    fclose(file);
     clock_gettime(CLOCK_MONOTONIC, &b);
-    printf("%.9f\n", b.tv_sec - a.tv_sec + 1e-9 * (b.tv_nsec - a.tv_nsec));
-    return 0;
+    printf("%.9f\n", (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec));
+    return argc - 2;
 }
 "#;
 
 fn main() {
-    let folder = std::env::temp_dir().join(format!("powerbond-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
-    writing(&folder);
-    report(&folder);
-    std::fs::remove_dir_all(&folder).expect("it was ours");
+    let folder = std::env::temp_dir().join(format!("powerbond-bench-csv-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let program = compile(&folder);
+    let rows: Vec<Vec<f64>> = (0..ROWS).map(|r| (0..COLUMNS).map(|c| value(r, c)).collect()).collect();
+    let ours = best(|| write(&folder.join("ours.csv"), &rows));
+    let theirs = best(|| run(&program, &folder.join("theirs.csv")));
+    let size = |name: &str| std::fs::metadata(folder.join(name)).expect("a file").len() as f64 / 1e6;
+    println!("{ROWS} rows of {COLUMNS} numbers");
+    println!("  powerbond          {:7.1} ms  {:5.1} MB", 1e3 * ours, size("ours.csv"));
+    println!("  C fprintf(%.17g)   {:7.1} ms  {:5.1} MB", 1e3 * theirs, size("theirs.csv"));
+    println!("  ratio              {:7.2}", ours / theirs);
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
 }
 
-fn writing(folder: &Path) {
-    let source = folder.join("plain.c");
-    let program = folder.join("plain");
-    std::fs::write(&source, C).expect("a file");
-    let built = Command::new("cc").arg("-O2").arg(&source).arg("-o").arg(&program).arg("-lm").status();
-    assert!(built.expect("a C compiler").success(), "the C loop does not compile");
-    let c = || {
-        let ran = Command::new(&program)
-            .arg(folder.join("c.csv"))
-            .args([ROWS.to_string(), COLUMNS.to_string()])
-            .output()
-            .expect("it runs");
-        String::from_utf8_lossy(&ran.stdout).trim().parse::<f64>().expect("seconds")
-    };
-    let ours = || {
-        let begun = Instant::now();
-        let header = (0..COLUMNS).map(|k| format!("c{k}"));
-        let mut writer = Writer::create(&folder.join("ours.csv"), header).expect("a file");
-        for i in 0..ROWS {
-            let value = |k: usize| (1e-3 * i as f64 + k as f64).sin() * (k + 1) as f64;
-            writer.row((0..COLUMNS).map(value)).expect("a row");
-        }
-        writer.flush().expect("the rest");
-        begun.elapsed().as_secs_f64()
-    };
-    let best = |run: &dyn Fn() -> f64| (0..5).map(|_| run()).fold(f64::INFINITY, f64::min);
-    let (c, ours) = (best(&c), best(&ours));
-    println!("{ROWS} rows of {COLUMNS} columns, best of 5");
-    println!("  C, fprintf(\"%.17g\")   {:8.1} ms", 1e3 * c);
-    println!("  powerbond             {:8.1} ms", 1e3 * ours);
-    println!("  ratio                 {:8.2}   (1.5 is allowed)", ours / c);
+fn best(mut run: impl FnMut() -> f64) -> f64 {
+    (0..5).map(|_| run()).fold(f64::INFINITY, f64::min)
 }
 
-fn report(folder: &Path) {
-    let text = include_str!("../../../examples/quarter-car/system.toml");
-    let plain = text.split("[method]").next().expect("a method");
-    let system = System::parse("bench/system.toml", plain).expect("a system");
-    let run = folder.join("run");
-    let options =
-        RunOptions { step_size: Some(4e-6), output_dir: Some(run.clone()), ..RunOptions::default() };
+fn write(path: &Path, rows: &[Vec<f64>]) -> f64 {
     let begun = Instant::now();
-    powerbond::run(&system, &options).expect("a run");
-    let running = begun.elapsed().as_secs_f64();
-    let begun = Instant::now();
-    let page = powerbond::report::page(std::slice::from_ref(&run)).expect("a report");
-    println!("a run of 1 000 000 rows, 22 columns in two files: {running:.2} s");
-    println!(
-        "its report: {:.2} s, {:.2} MB   (3 s and 10 MB are allowed)",
-        begun.elapsed().as_secs_f64(),
-        1e-6 * page.len() as f64
-    );
+    let mut writer = Writer::create(path, (0..COLUMNS).map(|c| format!("x{c}"))).expect("a file");
+    for row in rows {
+        writer.row(row.iter().copied()).expect("a row");
+    }
+    writer.flush().expect("all rows");
+    begun.elapsed().as_secs_f64()
+}
+
+fn compile(folder: &Path) -> std::path::PathBuf {
+    let (source, program) = (folder.join("loop.c"), folder.join("loop"));
+    std::fs::write(&source, C).expect("the source");
+    let made =
+        Command::new("cc").arg("-O2").arg("-o").arg(&program).arg(&source).status().expect("a C compiler");
+    assert!(made.success(), "cc failed");
+    program
+}
+
+fn run(program: &Path, file: &Path) -> f64 {
+    let out = Command::new(program).arg(file).output().expect("the C loop");
+    String::from_utf8_lossy(&out.stdout).trim().parse().expect("a time")
 }

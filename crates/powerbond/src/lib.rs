@@ -14,6 +14,8 @@
 
 pub mod bench;
 pub mod catalogue;
+pub mod check;
+mod declare;
 mod error;
 mod glob;
 pub mod number;
@@ -31,6 +33,7 @@ mod timing;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+pub use check::Check;
 pub use error::Error;
 pub use powerbond_core as core;
 pub use powerbond_fmi as fmi;

@@ -1,19 +1,21 @@
 //! From a description to something that runs: models are made, names become indices, methods become policies.
 
 use crate::Error;
-use crate::catalogue::{self, Context};
+use crate::catalogue::{self, Ability, Context, Kind, PolicySpec, Without};
+use crate::check::loop_text;
+use crate::declare;
 use crate::glob;
 use crate::number::short;
 use crate::simulators::{self, SharedLog};
 use crate::source::{At, Place};
-use crate::system::{MAX_RATE, Refresh, System};
+use crate::system::{FeedThroughSpec, MAX_RATE, Refresh, System};
 use crate::timing::{Timed, Timing};
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::network::{
-    BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Subject,
-    VariableName,
+    BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Structure,
+    Subject, VariableName,
 };
 use powerbond_core::observer::{Both, Observer};
 use powerbond_core::subsystem::{Span, ValueKind};
@@ -57,12 +59,16 @@ pub struct Prepared {
     pub stop: f64,
     /// Constant or first step, in s.
     pub step: f64,
+    /// Members that re-read their outputs after each step.
+    pub refreshed: Vec<usize>,
     /// What the user should know before trusting the run.
     pub warnings: Vec<String>,
     /// Watches the run and judges it.
     pub verdict: Verdict,
     /// What FMUs said.
     pub log: SharedLog,
+    /// Where the feed-through of each subsystem is declared, if the file does.
+    declared_at: Vec<Option<Place>>,
 }
 
 impl Prepared {
@@ -109,13 +115,34 @@ impl Prepared {
                     names.subsystems[*member]
                 ),
             ),
+            RunError::FeedThrough { output, input } => {
+                let member = self.master.network().owner_of_output[*output];
+                Error::input(
+                    self.declared_at[member].clone(),
+                    format!(
+                        "`{}` depends on `{}` at the same instant: it changed with it at the start. Add the pair to `feed_through`",
+                        names.outputs[*output], names.inputs[*input]
+                    ),
+                )
+            }
             RunError::InitialLoop { inputs, change, passes } => {
-                let inputs: Vec<String> = inputs.iter().map(|&i| format!("`{}`", names.inputs[i])).collect();
+                let structure = Structure::of(self.master.network());
+                let known = structure.loops.iter().find(|l| inputs.iter().all(|i| l.inputs.contains(i)));
+                let through = known.map_or_else(
+                    || {
+                        inputs
+                            .iter()
+                            .map(|&i| format!("`{}`", names.inputs[i]))
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    },
+                    |found| format!("`{}`", loop_text(found, names)),
+                );
                 Error::Accuracy {
                     message: format!(
-                        "the initial values of the algebraic loop through {} do not settle: after {passes} passes they \
-                         still change by {change:e} (relative)",
-                        inputs.join(", ")
+                        "the initial values of the algebraic loop {through} do not settle: after {passes} passes they still \
+                         change by {change:.1e} (relative). Either it has no solution (a loop gain of 1), or it needs better start \
+                         values or a larger `initial = {{ tolerance = … }}` in `[simulation]`"
                     ),
                 }
             }
@@ -127,7 +154,8 @@ impl Prepared {
                 };
                 Error::Accuracy {
                     message: format!(
-                        "{} failed {count} time(s); its error norm is still {norm} (1 is allowed){what}",
+                        "{} failed {count} time(s); its error norm is still {norm:.4} (1 is allowed){what}. A larger tolerance or a \
+                         smaller `min_step` may help; `at_floor = \"keep\"` goes on and counts such steps",
                         when(span)
                     ),
                 }
@@ -161,7 +189,7 @@ impl System {
         ordered.sort_by(|a, b| a.name.value.cmp(&b.name.value));
         for spec in ordered {
             let simulator = simulators::make(self, spec, &log, &mut warnings)?;
-            let (timed, timing) = Timed::new(simulator);
+            let (timed, timing) = Timed::new(declare::apply(spec, simulator)?);
             timings.push(timing);
             builder = builder.subsystem(&spec.name.value, Box::new(timed));
         }
@@ -237,6 +265,7 @@ impl System {
                 .collect(),
         };
         let method = &self.method;
+        self.check_way_back(&network, &names)?;
         let (mut estimators, mut estimator_names) = (Vec::new(), Vec::new());
         for spec in std::iter::once(&method.estimator).chain(&method.monitors) {
             if let Some(estimator) = catalogue::estimator(spec, &context)? {
@@ -249,7 +278,7 @@ impl System {
             return Err(Error::input(
                 method.controller.entry.place(),
                 format!(
-                    "controller `{}` needs an estimator to steer by; add `estimator = {{ kind = \"energy\", … }}` or \"predictor\"",
+                    "controller `{}` needs an estimator to steer by; add `estimator = {{ kind = \"energy\", … }}`, \"predictor\" or \"richardson\"",
                     method.controller.name()
                 ),
             ));
@@ -284,6 +313,8 @@ impl System {
                 .map(|d| d.value),
             quadrature: method.quadrature,
             refresh,
+            initial: self.simulation.initial,
+            probe: self.probed(&network, &names),
             sample_feed_through: true,
             allow_nonfinite,
             ..Settings::new(start, stop)
@@ -291,7 +322,16 @@ impl System {
         let columns =
             recorded.into_iter().filter_map(|name| column(&names, &name).map(|c| (name, c))).collect();
         let ports = port_names(&network, &names);
+        let declared_at = names.subsystems.iter().map(|name| {
+            let spec = self.subsystems.iter().find(|s| s.name.value == *name)?;
+            match spec.feed_through.as_ref()? {
+                FeedThroughSpec::Pairs(at) => at.place(),
+                _ => None,
+            }
+        });
         Ok(Prepared {
+            refreshed: settings.refresh.clone(),
+            declared_at: declared_at.collect(),
             master: Master::new(network, policies, settings),
             names,
             ports,
@@ -501,6 +541,43 @@ impl System {
             }
         }
         Ok(())
+    }
+
+    /// Members whose feed-through is found out, or tested against the file, at the start.
+    fn probed(&self, network: &Network, names: &Names) -> Vec<usize> {
+        let wanted = |s: &usize| {
+            let spec = self.subsystems.iter().find(|spec| spec.name.value == names.subsystems[*s]);
+            match spec.and_then(|spec| spec.feed_through.as_ref()) {
+                Some(FeedThroughSpec::Probe) => true,
+                Some(FeedThroughSpec::Unknown) => false,
+                Some(FeedThroughSpec::Pairs(_)) => self.simulation.probe,
+                None => self.simulation.probe && !network.members[*s].feed_through_known,
+            }
+        };
+        (0..network.members.len()).filter(wanted).collect()
+    }
+
+    /// Methods that take steps back need every subsystem to be able to.
+    fn check_way_back(&self, network: &Network, names: &Names) -> Result<(), Error> {
+        let m = &self.method;
+        let needs =
+            |spec: &&PolicySpec| spec.entry.value.uses() == Some((Ability::Restore, Without::Refused));
+        let stuck = network.members.iter().position(|member| !Ability::Restore.is_in(member));
+        let mut chosen = std::iter::once(&m.estimator).chain(&m.monitors).chain([&m.controller]);
+        let (Some(stuck), Some(spec)) = (stuck, chosen.find(needs)) else { return Ok(()) };
+        let without = |kind: Kind| catalogue::without(kind, Ability::Restore);
+        Err(Error::input(
+            spec.entry.place(),
+            format!(
+                "`{}` cannot go back to a saved state, and {} `{}` takes steps back. Without that work the estimators {} with the \
+                 controllers {}",
+                names.subsystems[stuck],
+                spec.entry.value.kind.key(),
+                spec.name(),
+                without(Kind::Estimator),
+                without(Kind::Controller)
+            ),
+        ))
     }
 
     /// Members that re-read feed-through outputs, in feed-through order.

@@ -79,7 +79,7 @@ fn model(spec: &SubsystemSpec, name: &At<String>) -> Result<Box<dyn Subsystem>, 
         let Some(value) = given.parameter() else {
             return Err(Error::input(
                 name.place(),
-                format!("`{}` is a list; one value is needed", name.value),
+                format!("`{}` is a list; a number or a word is needed", name.value),
             ));
         };
         model.check(&name.value, &value).map_err(|e| Error::input(name.place(), e.to_string()))?;

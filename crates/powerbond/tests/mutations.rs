@@ -54,6 +54,51 @@ variables = ["*.v*"]
 exclude = "hub.po?ition"
 "#;
 
+/// Every key of error control with a way back, and of feed-through.
+const ROLLBACK: &str = r#"
+[simulation]
+stop = 1.0
+step = 1e-3
+initial = { tolerance = 1e-10, iterations = 20, passes = 50 }
+probe = true
+[subsystems.a]
+model = "quarter-car/chassis-fd"
+feed_through = []
+[subsystems.b]
+model = "quarter-car/wheel-fd"
+parameters = { dependencies = "no" }
+feed_through = [["suspension_force", "chassis_position"], ["suspension_force", "chassis_velocity"]]
+[subsystems.c]
+model = "algebraic/gain"
+parameters = { gain = 0.5, integral = 0.1, offset = 1.0, initial_state = 0.2 }
+feed_through = "probe"
+[[connections]]
+from = "a.position"
+to = "b.chassis_position"
+[[connections]]
+from = "a.velocity"
+to = "b.chassis_velocity"
+[[connections]]
+from = ["b.suspension_force", "c.y"]
+to = "a.force"
+[[connections]]
+from = "a.velocity"
+to = "c.u"
+[inputs]
+"b.road" = { step = { time = 0.01, to = 0.1 } }
+[method]
+hold = 1
+estimator = { kind = "richardson", tolerance = { "a.velocity" = 1e-3 }, nominal = 2.0, absolute = { "c.y" = 1e-3 }, relative = 1e-3, big_step = "classic", constants = "published", extrapolate = true }
+monitors = ["predictor", { kind = "richardson", tolerance = 1e-4 }]
+controller = { kind = "rollback", safety = 0.8, min_step = 1e-6, max_step = 0.1, min_rate = 0.1, max_rate = 3.0, at_floor = "keep" }
+refresh = ["b"]
+"#;
+
+/// The text for mutation `n`.
+fn sound(n: usize) -> &'static str {
+    [EXAMPLE, RICH, ROLLBACK][n % 3]
+}
+
 /// xorshift64*: the same sequence on every machine.
 struct Dice(u64);
 
@@ -148,7 +193,7 @@ fn tokens(
 
 #[test]
 fn the_files_are_sound_before_they_are_damaged() {
-    for text in [EXAMPLE, RICH] {
+    for text in [EXAMPLE, RICH, ROLLBACK] {
         let prepared = System::parse("system.toml", text).and_then(|s| s.prepare());
         assert!(prepared.is_ok(), "{}", prepared.err().map_or(String::new(), |e| e.to_string()));
     }
@@ -159,7 +204,7 @@ fn damaged_files_never_panic() {
     let mut dice = Dice(0x5EED_1234_ABCD_0001);
     let (mut prepared, mut refused) = (0, 0);
     for n in 0..6000 {
-        let text = damage(if n % 2 == 0 { EXAMPLE } else { RICH }, &mut dice);
+        let text = damage(sound(n), &mut dice);
         let outcome =
             catch_unwind(|| System::parse("system.toml", &text).and_then(|s| s.prepare()).map(|_| ()));
         match outcome {
@@ -189,10 +234,15 @@ fn damaged_files_that_are_accepted_run_or_fail_cleanly() {
     }
     let mut dice = Dice(0x5EED_1234_ABCD_0002);
     for n in 0..1500 {
-        let text = damage(if n % 2 == 0 { EXAMPLE } else { RICH }, &mut dice);
+        let text = damage(sound(n), &mut dice);
         let outcome = catch_unwind(|| {
-            if let Ok(mut prepared) = System::parse("system.toml", &text).and_then(|s| s.prepare()) {
-                let _ = prepared.run(&mut Few);
+            if let Ok(system) = System::parse("system.toml", &text) {
+                if let Ok(mut prepared) = system.prepare() {
+                    let _ = prepared.run(&mut Few);
+                }
+                if let Ok(check) = system.check() {
+                    assert!(check.svg().ends_with("</svg>\n") && check.dot().ends_with("}\n"));
+                }
             }
         });
         assert!(outcome.is_ok(), "a panic on mutation {n}:\n{text}");

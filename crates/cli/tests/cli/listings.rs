@@ -113,6 +113,49 @@ fn sadjina2020_has_its_rows() {
 }
 
 #[test]
+fn arnold2013_has_its_rows_and_quantities() {
+    check_suite(
+        "arnold2013",
+        &[
+            "local/dd/k0",
+            "local/dd/k1",
+            "local/dd/k2",
+            "local/fd/k0",
+            "local/fd/k1",
+            "local/fd/k2",
+            "global/dd/k0",
+            "global/dd/k1",
+            "global/dd/k2",
+            "global/fd/k0",
+            "global/fd/k1",
+            "global/fd/k2",
+            "structure/dd",
+            "structure/fd",
+            "adaptive/dd/k0",
+            "adaptive/dd/k1",
+            "adaptive/dd/k2",
+            "adaptive/fd/k0",
+            "adaptive/fd/k1",
+            "adaptive/fd/k2",
+        ],
+    );
+    let ran = Lab::new().powerbond(&["bench", "arnold2013", "--json"]);
+    let document = ran.json();
+    for row in document["rows"].as_array().unwrap() {
+        let names: Vec<&str> =
+            row["quantities"].as_array().unwrap().iter().map(|q| q["name"].as_str().unwrap()).collect();
+        let expected: &[&str] = match row["id"].as_str().unwrap().split('/').next().unwrap() {
+            "local" => &["slope", "ratio_rich", "ratio_mod"],
+            "global" => &["slope"],
+            "structure" => &["edges", "nilpotency"],
+            _ => &["accepted", "subsystem_steps", "constant_steps"],
+        };
+        assert_eq!(names, expected, "{}", row["id"]);
+    }
+    assert_eq!((&document["failed"], &document["known"]), (&0.into(), &0.into()));
+}
+
+#[test]
 fn suites_are_listed_and_rows_can_be_chosen() {
     let lab = Lab::new();
     let list = lab.powerbond(&["bench", "list", "--json"]).json();
@@ -148,9 +191,21 @@ fn methods_lists_the_catalogue_and_the_models() {
         }
     }
     let has = |list: &[Value], name: &str| list.iter().any(|e| e["name"] == name);
-    for name in
-        ["jacobi", "gauss-seidel", "0", "1", "2", "nepce", "energy", "predictor", "fixed", "ecco", "i"]
-    {
+    for name in [
+        "jacobi",
+        "gauss-seidel",
+        "0",
+        "1",
+        "2",
+        "nepce",
+        "energy",
+        "predictor",
+        "richardson",
+        "fixed",
+        "ecco",
+        "i",
+        "rollback",
+    ] {
         assert!(has(methods, name), "{name}");
     }
     for name in ["chassis", "wheel-suspension", "chassis-suspension", "wheel"] {

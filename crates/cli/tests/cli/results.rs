@@ -83,6 +83,7 @@ fn the_summary_has_its_documented_fields() {
             "time",
             "steps",
             "step_size",
+            "estimates",
             "bonds",
             "energy",
             "inputs",

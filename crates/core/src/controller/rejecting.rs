@@ -65,6 +65,11 @@ impl StepController for Rejecting {
     fn floor(&self) -> f64 {
         self.limits.min_step
     }
+
+    /// A tenth: without a past some estimates see nothing of the first step, and inputs are held with order 0.
+    fn restart(&mut self, h: f64) -> f64 {
+        (0.1 * h).max(self.limits.min_step)
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +97,7 @@ mod tests {
         check(f64::INFINITY, 1e-3, true, Decision::Reject { retry_h: 0.2e-3 });
         check(4.0, 1e-3, false, Decision::Accept { next_h: 0.45e-3 });
         check(4.0, 1e-6, true, Decision::Accept { next_h: 1e-6 });
+        assert_eq!((c.restart(1e-2), c.restart(2e-6)), (1e-3, 1e-6), "after an event");
         c.keep_at_floor = false;
         let at_floor = c.decide(Estimate { norm: 4.0, order: 2.0 }, 1e-6, true);
         assert_eq!(at_floor, Decision::Reject { retry_h: 1e-6 });

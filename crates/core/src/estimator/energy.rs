@@ -1,6 +1,8 @@
 //! The energy error norm: residual energy of every bond against a scale.
 
-use super::{ErrorEstimator, Estimate};
+use super::{Blame, ErrorEstimator, Estimate};
+use crate::bond::BondFlow;
+use crate::subsystem::Span;
 use crate::tape::{Persist, Tape};
 use crate::view::StepView;
 
@@ -58,6 +60,28 @@ impl Energy {
     }
 }
 
+impl Energy {
+    /// `δE_k / (r_k (E0_k + |E_k|))`.
+    fn error(&self, k: usize, flow: &BondFlow, span: Span) -> f64 {
+        let h = span.h;
+        let residual = match self.residual {
+            Residual::Held => flow.held_residual_power * h,
+            Residual::Corrected => flow.residual_power * h,
+            Residual::Metered => flow.residual_energy,
+        };
+        if residual == 0.0 {
+            return 0.0;
+        }
+        let projected = || {
+            let (start, length) = self.run;
+            let share = ((span.end - start) / length).min(1.0);
+            (self.exchanged[k] + flow.exchanged_power * h) / if share > 0.0 { share } else { 1.0 }
+        };
+        let scale = self.energy_scale[k].unwrap_or_else(projected) + (flow.transmitted_power * h).abs();
+        residual / (self.tolerance[k] * scale)
+    }
+}
+
 impl Persist for Energy {
     fn save(&self, tape: &mut Tape) {
         tape.extend(&self.exchanged);
@@ -70,27 +94,17 @@ impl Persist for Energy {
 
 impl ErrorEstimator for Energy {
     fn estimate(&self, step: &StepView<'_>) -> Estimate {
-        let h = step.span.h;
         let mut sum = 0.0;
         for (k, flow) in step.flows.iter().enumerate() {
-            let residual = match self.residual {
-                Residual::Held => flow.held_residual_power * h,
-                Residual::Corrected => flow.residual_power * h,
-                Residual::Metered => flow.residual_energy,
-            };
-            if residual != 0.0 {
-                let projected = || {
-                    let (start, length) = self.run;
-                    let share = ((step.span.end - start) / length).min(1.0);
-                    (self.exchanged[k] + flow.exchanged_power * h) / if share > 0.0 { share } else { 1.0 }
-                };
-                let scale =
-                    self.energy_scale[k].unwrap_or_else(projected) + (flow.transmitted_power * h).abs();
-                let e = residual / (self.tolerance[k] * scale);
-                sum += e * e;
-            }
+            let e = self.error(k, flow, step.span);
+            sum += e * e;
         }
         Estimate { norm: (sum / step.flows.len().max(1) as f64).sqrt(), order: self.order }
+    }
+
+    fn blame(&self, step: &StepView<'_>) -> Option<Blame> {
+        let errors = step.flows.iter().enumerate().map(|(k, flow)| (k, self.error(k, flow, step.span).abs()));
+        errors.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(k, _)| Blame::Bond(k))
     }
 
     fn commit(&mut self, step: &StepView<'_>) {

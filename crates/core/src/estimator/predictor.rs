@@ -1,6 +1,6 @@
 //! The predictor/corrector norm: what the step returned against what the past foretold.
 
-use super::{ErrorEstimator, Estimate};
+use super::{Blame, ErrorEstimator, Estimate};
 use crate::tape::{Persist, Tape};
 use crate::view::StepView;
 
@@ -46,6 +46,28 @@ impl Predictor {
     }
 }
 
+impl Predictor {
+    /// The error of every output relative to its tolerance; nothing in the first step.
+    fn each(&self, step: &StepView<'_>, mut take: impl FnMut(usize, f64)) {
+        // The first step has one node; a line needs two.
+        let nodes = self.len.min(self.hold_order as usize + 2);
+        if nodes < 2 {
+            return;
+        }
+        let t = step.span.end;
+        let mut weights = [0.0; MAX_NODES];
+        for (k, weight) in weights[..nodes].iter_mut().enumerate() {
+            let others = (0..nodes).filter(|&j| j != k);
+            *weight = others.map(|j| (t - self.times[j]) / (self.times[k] - self.times[j])).product();
+        }
+        for (i, (tol, &y)) in self.tolerance.iter().zip(step.y_step).enumerate() {
+            let predicted: f64 = (0..nodes).map(|k| weights[k] * self.values[k][i]).sum();
+            let size = y.abs().max(predicted.abs());
+            take(i, (y - predicted).abs() / (tol.absolute * (1.0 + tol.rho * size)));
+        }
+    }
+}
+
 impl Persist for Predictor {
     fn save(&self, tape: &mut Tape) {
         tape.push(self.len as f64);
@@ -62,26 +84,19 @@ impl Persist for Predictor {
 
 impl ErrorEstimator for Predictor {
     fn estimate(&self, step: &StepView<'_>) -> Estimate {
-        let order = f64::from(self.hold_order) + 1.0;
-        // The first step has one node; a line needs two.
-        let nodes = self.len.min(self.hold_order as usize + 2);
-        if nodes < 2 {
-            return Estimate { norm: 0.0, order };
-        }
-        let t = step.span.end;
-        let mut weights = [0.0; MAX_NODES];
-        for (k, weight) in weights[..nodes].iter_mut().enumerate() {
-            let others = (0..nodes).filter(|&j| j != k);
-            *weight = others.map(|j| (t - self.times[j]) / (self.times[k] - self.times[j])).product();
-        }
         let mut norm = 0.0f64;
-        for (i, (tol, &y)) in self.tolerance.iter().zip(step.y_step).enumerate() {
-            let predicted: f64 = (0..nodes).map(|k| weights[k] * self.values[k][i]).sum();
-            let size = y.abs().max(predicted.abs());
-            let e = (y - predicted).abs() / (tol.absolute * (1.0 + tol.rho * size));
-            norm = if e.is_nan() { f64::INFINITY } else { norm.max(e) };
-        }
-        Estimate { norm, order }
+        self.each(step, |_, e| norm = if e.is_nan() { f64::INFINITY } else { norm.max(e) });
+        Estimate { norm, order: f64::from(self.hold_order) + 1.0 }
+    }
+
+    fn blame(&self, step: &StepView<'_>) -> Option<Blame> {
+        let mut worst = None;
+        self.each(step, |i, e| {
+            if worst.is_none_or(|(_, w)| e.is_nan() || e > w) {
+                worst = Some((i, e));
+            }
+        });
+        worst.map(|(i, _)| Blame::Output(i))
     }
 
     fn commit(&mut self, step: &StepView<'_>) {

@@ -1,6 +1,6 @@
 //! Pairs of steps beside a big one: both small steps are accepted or taken back together.
 
-use super::{Master, Policies, view, watch_bonds};
+use super::{Master, Policies, count, view, watch_bonds};
 use crate::bond::{BondFlow, PortFlow};
 use crate::clock::Pair;
 use crate::controller::Decision;
@@ -291,8 +291,8 @@ impl Master {
                 first.estimates[k] = self.estimates[k];
             }
         }
-        let norm = first.estimates.first().map_or(0.0, |e| e.norm);
-        let over_tolerance = self.count(spans[0], norm);
+        let floor = self.policies.controller.floor();
+        let over_tolerance = count(&mut self.statistics, &first.estimates, spans[0], floor);
         let runaway = watch_bonds(&mut self.watch, spans[0], &first.flows, self.settings.stop_runaway);
         let view = StepView {
             span: spans[0],

@@ -405,6 +405,11 @@ impl Equations<2, 1> for Hydraulics {
         d[0] = -self.circuit.friction;
         true
     }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.p.iter_mut().chain([&mut self.t, &mut self.guess]).for_each(visit);
+        true
+    }
 }
 
 /// States: θ1, θ2, θ̇1, θ̇2.
@@ -469,6 +474,11 @@ impl Equations<1, 2> for Mechanics {
 
     fn local(&self, k: usize, _u: &[f64; 1]) -> f64 {
         if k < 4 { self.x[k] } else { self.arm.energy(&self.x) }
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.x.iter_mut().chain([&mut self.guess]).for_each(visit);
+        true
     }
 }
 

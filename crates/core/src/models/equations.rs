@@ -53,6 +53,12 @@ pub trait Equations<const NI: usize, const NO: usize>: Clone + 'static {
     /// Local variable `k`, counted from 0; `u` are the inputs at this instant.
     fn local(&self, k: usize, u: &[f64; NI]) -> f64;
 
+    /// Shows every number that `step` changes and that later steps or outputs depend on, always in the same order;
+    /// `visit` may write there. False if the model does not know them.
+    fn state(&mut self, _visit: &mut dyn FnMut(&mut f64)) -> bool {
+        false
+    }
+
     /// Writes ∂y/∂u in the order of `feed_through`; false if the model does not know them.
     fn derivatives(&self, _u: &[f64; NI], _d: &mut [f64]) -> bool {
         false
@@ -81,6 +87,8 @@ pub struct Capability {
     pub refresh: bool,
     /// Can go back to a saved state.
     pub restore: bool,
+    /// Says which outputs depend on which inputs at the same instant.
+    pub dependencies: bool,
 }
 
 impl Capability {
@@ -104,6 +112,12 @@ impl Capability {
             domain: Domain::Choice(&["yes", "no"]),
             description: "Whether it can go back to a saved state",
         },
+        ParameterSpec {
+            name: "dependencies",
+            unit: "",
+            domain: Domain::Choice(&["yes", "no"]),
+            description: "Whether it says which outputs depend on which inputs at the same instant",
+        },
     ];
 
     /// As given by the parameters.
@@ -112,6 +126,7 @@ impl Capability {
             input_derivatives: p.count("input_derivatives") as u8,
             refresh: p.choice("refresh") == "yes",
             restore: p.choice("restore") == "yes",
+            dependencies: p.choice("dependencies") == "yes",
         }
     }
 }
@@ -149,12 +164,18 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Built<E, NI, NO> {
         let info = Info {
             kind: kind.to_owned(),
             variables,
-            feed_through: FeedThrough::Declared(pairs.iter().map(|&(o, i)| (NI + o, i)).collect()),
+            feed_through: if capability.dependencies {
+                FeedThrough::Declared(pairs.iter().map(|&(o, i)| (NI + o, i)).collect())
+            } else {
+                FeedThrough::Unknown
+            },
             capabilities: Capabilities {
                 can_restore: capability.restore,
                 can_refresh: capability.refresh,
                 input_derivatives: capability.input_derivatives,
-                feed_through_values: !pairs.is_empty() && equations.derivatives(&start, &mut derivatives),
+                feed_through_values: capability.dependencies
+                    && !pairs.is_empty()
+                    && equations.derivatives(&start, &mut derivatives),
                 ..Capabilities::default()
             },
         };
@@ -277,6 +298,15 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
         self.equations.clone_from(&self.saved);
         self.held = self.saved_held;
         self.now = self.saved_now;
+        Ok(())
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {
+        if !self.equations.state(visit) {
+            return Err(SubsystemError::Unsupported { call: "state" });
+        }
+        let Held { value, slope, curvature } = &mut self.held;
+        [value, slope, curvature, &mut self.now].into_iter().flatten().for_each(visit);
         Ok(())
     }
 }

@@ -263,6 +263,11 @@ impl Equations<1, 2> for Mass {
     fn local(&self, _k: usize, _u: &[f64; 1]) -> f64 {
         self.energy()
     }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.x.iter_mut().chain([&mut self.guess]).for_each(visit);
+        true
+    }
 }
 
 /// A mass and the spring and damper that couple it to another one, whose position and velocity are the inputs.
@@ -328,6 +333,11 @@ impl Equations<2, 1> for ForceGiver {
     fn derivatives(&self, u: &[f64; 2], d: &mut [f64]) -> bool {
         d[0] = -self.spring.slope(u[0] - self.own.x[0]);
         d[1] = -self.damper.slope(u[1] - self.own.x[1]);
+        true
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.own.x.iter_mut().chain([&mut self.own.guess]).for_each(visit);
         true
     }
 }

@@ -321,6 +321,11 @@ impl Equations<2, 4> for Pendulum {
     fn local(&self, k: usize, _u: &[f64; 2]) -> f64 {
         if k < 2 { self.x[k] } else { self.rod.energy(&self.x) }
     }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.x.iter_mut().chain([&mut self.guess]).for_each(visit);
+        true
+    }
 }
 
 /// A pendulum and the link from its tip to another one, whose position and velocity are the inputs.
@@ -387,6 +392,11 @@ impl Equations<4, 2> for ForceGiver {
         let (distance, rate) = gap(&self.own.rod, &self.own.x, u);
         let slopes = self.link.slopes(distance, rate);
         d.iter_mut().zip(slopes.iter().flatten()).for_each(|(d, &s)| *d = s);
+        true
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.own.x.iter_mut().chain([&mut self.own.guess]).for_each(visit);
         true
     }
 }

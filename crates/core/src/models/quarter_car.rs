@@ -200,6 +200,11 @@ impl Equations<1, 1> for Chassis {
     fn local(&self, _k: usize, _u: &[f64; 1]) -> f64 {
         self.z
     }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        [&mut self.z, &mut self.v].into_iter().for_each(visit);
+        true
+    }
 }
 
 /// States: wheel position, wheel velocity, chassis position.
@@ -271,6 +276,11 @@ impl Equations<2, 1> for WheelSuspension {
         d[0] = self.damper.slope(u[0] - self.x[1]);
         true
     }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.x.iter_mut().chain([&mut self.guess]).for_each(visit);
+        true
+    }
 }
 
 /// States: chassis position, chassis velocity, wheel position.
@@ -335,6 +345,11 @@ impl Equations<1, 1> for ChassisSuspension {
         d[0] = -self.damper.slope(self.x[1] - u[0]);
         true
     }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.x.iter_mut().chain([&mut self.guess]).for_each(visit);
+        true
+    }
 }
 
 /// States: wheel position, wheel velocity.
@@ -380,6 +395,11 @@ impl Equations<2, 1> for Wheel {
 
     fn local(&self, _k: usize, _u: &[f64; 2]) -> f64 {
         self.x[0]
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.x.iter_mut().chain([&mut self.guess]).for_each(visit);
+        true
     }
 }
 

@@ -208,6 +208,11 @@ impl Equations<2, 2> for ChassisDd {
     fn local(&self, k: usize, _u: &[f64; 2]) -> f64 {
         self.0.x[k]
     }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.0.x.iter_mut().for_each(visit);
+        true
+    }
 }
 
 #[derive(Clone)]
@@ -233,6 +238,11 @@ impl Equations<4, 2> for WheelDd {
 
     fn local(&self, k: usize, _u: &[f64; 4]) -> f64 {
         self.0.x[k]
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.0.x.iter_mut().for_each(visit);
+        true
     }
 }
 
@@ -260,6 +270,11 @@ impl Equations<1, 2> for ChassisFd {
 
     fn local(&self, k: usize, _u: &[f64; 1]) -> f64 {
         self.0.x[k]
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.0.x.iter_mut().for_each(visit);
+        true
     }
 }
 
@@ -301,6 +316,11 @@ impl Equations<4, 1> for WheelFd {
 
     fn derivatives(&self, _u: &[f64; 4], d: &mut [f64]) -> bool {
         d.copy_from_slice(&[-self.stiffness, -self.damping]);
+        true
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.body.x.iter_mut().for_each(visit);
         true
     }
 }

@@ -16,7 +16,8 @@ use powerbond_core::network::{
 };
 use powerbond_core::subsystem::{Causality, Subsystem, SubsystemError, Variable};
 
-pub const ABLE: Capability = Capability { input_derivatives: 2, refresh: true, restore: true };
+pub const ABLE: Capability =
+    Capability { input_derivatives: 2, refresh: true, restore: true, dependencies: true };
 
 /// A mass and the spring to its right neighbour: `m v̇ = f_left - f - c v`, `ḟ = k (v - v_right)`, exact enough by
 /// Heun's method. Inputs `force` (from the left spring) and `neighbour` (velocity), outputs `velocity` and `spring`.

@@ -1,6 +1,6 @@
 //! The systems of rodriguez2022 as system files: force givers around one motion giver, with what the figures measure.
 
-use crate::{Error, System};
+use crate::Error;
 use powerbond_core::master::Master;
 use powerbond_core::models::ParameterValue;
 use powerbond_core::network::VariableName;
@@ -87,7 +87,7 @@ impl Star {
         outputs: &[&str],
         mut see: impl FnMut(&Seen<'_>),
     ) -> Result<Master, Error> {
-        let mut prepared = System::parse("rodriguez2022", &self.file(method))?.prepare()?;
+        let mut prepared = super::prepare("rodriguez2022", &self.file(method))?;
         let find = |name: &&str| prepared.names.outputs.iter().position(|n| n.to_string() == **name);
         let places: Vec<usize> = outputs.iter().filter_map(find).collect();
         let probes: Vec<VariableName> = prepared.names.probes.clone();

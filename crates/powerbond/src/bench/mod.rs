@@ -1,5 +1,6 @@
 //! The papers' tables and figures as data: published beside measured, with the rule that judges each number.
 
+mod arnold2013;
 mod force_displacement;
 mod quarter_car;
 mod report;
@@ -10,7 +11,9 @@ mod verdict;
 
 pub use report::{Check, Quantity, Report, Row};
 
-use crate::Error;
+use crate::{Error, Prepared, System};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// A set of rows from one source.
 pub struct Suite {
@@ -19,6 +22,25 @@ pub struct Suite {
     /// One line.
     pub about: &'static str,
     rows: fn() -> Vec<Plan>,
+    /// Its rows are runs of system files, so that their models can be exchanged.
+    pub exchangeable: bool,
+}
+
+/// Exchanges the models of a system for others that must behave the same, such as FMUs of them.
+pub type Exchange = Rc<dyn Fn(System) -> Result<System, Error>>;
+
+thread_local! {
+    /// What the rows that are being measured exchange; set by [`Suite::run`] and seen by [`prepare`] alone.
+    static EXCHANGE: RefCell<Option<Exchange>> = const { RefCell::new(None) };
+}
+
+/// Prepares a system file of a row.
+pub(crate) fn prepare(name: &str, text: &str) -> Result<Prepared, Error> {
+    let system = System::parse(name, text)?;
+    match EXCHANGE.with(|e| e.borrow().clone()) {
+        Some(exchange) => exchange(system)?.prepare(),
+        None => system.prepare(),
+    }
 }
 
 /// A row that is still to be measured.
@@ -34,21 +56,31 @@ pub const SUITES: &[Suite] = &[
         name: "sadjina2017",
         about: "ECCO on the quarter car: tables III to XII, stability limits and figure 4 (doi 10.1007/s00366-016-0492-8)",
         rows: sadjina2017::rows,
+        exchangeable: true,
     },
     Suite {
         name: "sadjina2020",
         about: "NEPCE and ECCO on the quarter car: tables 4 to 9 (doi 10.1007/s00366-019-00783-4)",
         rows: sadjina2020::rows,
+        exchangeable: true,
     },
     Suite {
         name: "rodriguez2022",
         about: "energy monitoring and correction: oscillators, pendula and the hydraulic crane (Multibody System Dynamics, 2022)",
         rows: rodriguez2022::rows,
+        exchangeable: true,
+    },
+    Suite {
+        name: "arnold2013",
+        about: "error estimates, their orders and step control with rollback on the quarter car (doi 10.2478/meceng-2013-0005)",
+        rows: arnold2013::rows,
+        exchangeable: false,
     },
     Suite {
         name: "verdict",
         about: "the verdict beside the true error: all benchmark models and random systems, eight methods, several steps",
         rows: verdict::rows,
+        exchangeable: false,
     },
 ];
 
@@ -59,7 +91,24 @@ impl Suite {
     }
 
     /// Measures every row whose id contains `only`; `progress` hears of each row as it is done.
-    pub fn run(&self, only: Option<&str>, mut progress: impl FnMut(&Row)) -> Result<Report, Error> {
+    pub fn run(&self, only: Option<&str>, progress: impl FnMut(&Row)) -> Result<Report, Error> {
+        self.run_with(only, None, progress)
+    }
+
+    /// As [`Suite::run`], with the models of every system exchanged.
+    pub fn run_with(
+        &self,
+        only: Option<&str>,
+        exchange: Option<Exchange>,
+        mut progress: impl FnMut(&Row),
+    ) -> Result<Report, Error> {
+        let before = EXCHANGE.with(|e| e.replace(exchange));
+        let report = self.measure(only, &mut progress);
+        EXCHANGE.with(|e| e.replace(before));
+        report
+    }
+
+    fn measure(&self, only: Option<&str>, progress: &mut dyn FnMut(&Row)) -> Result<Report, Error> {
         let mut rows = Vec::new();
         for plan in (self.rows)() {
             if only.is_none_or(|part| plan.id.contains(part)) {

@@ -253,7 +253,7 @@ fn stability_limit(split: Split) -> Result<f64, Error> {
 fn dies_out(split: Split, step: f64) -> Result<bool, Error> {
     let steps = 20_000.0;
     let case = Case { stop: steps * step, ..Case::new(split, false, MICRO_STEPS) };
-    let mut prepared = crate::System::parse("quarter car", &case.file(step, ""))?.prepare()?;
+    let mut prepared = super::prepare("quarter car", &case.file(step, ""))?;
     let mut quarters = Quarters { length: steps * step / 4.0, exchanged: [0.0; 5] };
     match prepared.run(&mut quarters) {
         Ok(_) => {

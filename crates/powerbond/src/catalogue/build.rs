@@ -5,7 +5,7 @@ use crate::Error;
 use crate::number::short;
 use crate::prepare::never_ends;
 use crate::source::{At, Place};
-use powerbond_core::controller::{Fixed, Limits, Pi, StepController};
+use powerbond_core::controller::{Fixed, Limits, Pi, Rejecting, StepController};
 use powerbond_core::correction::{FeedThroughGain, InputCorrection, Nepce, StepRatio};
 use powerbond_core::estimator::{Energy, ErrorEstimator, OutputTolerance, Predictor, Residual};
 use powerbond_core::extrapolation::{Extrapolation, Polynomial};
@@ -33,6 +33,13 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// The nominal value of an output.
+    pub(super) fn nominal(&self, output: usize) -> f64 {
+        let info = self.network.members[self.network.owner_of_output[output]].simulator.info();
+        let variable = info.find(&self.names.outputs[output].variable);
+        variable.map_or(1.0, |v| info.variables[v].nominal.abs())
+    }
+
     /// The order on which the error of coupled inputs depends: the lowest hold order that acts.
     pub fn hold_order(&self) -> u8 {
         let acting = |i: usize| {
@@ -46,7 +53,7 @@ impl Context<'_> {
             .unwrap_or(0)
     }
 
-    fn find(
+    pub(super) fn find(
         &self,
         list: &[VariableName],
         name: &str,
@@ -64,7 +71,7 @@ impl Context<'_> {
     }
 
     /// One number per variable of `list`: the common one, or that of its name, or `default`.
-    fn per_variable(
+    pub(super) fn per_variable(
         &self,
         knob: Option<&At<KnobValue>>,
         list: &[VariableName],
@@ -232,17 +239,13 @@ pub fn estimator(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<
         }
         "predictor" => {
             let outputs = &context.names.outputs;
-            let nominal = |o: usize| {
-                let member = &context.network.members[context.network.owner_of_output[o]];
-                let info = member.simulator.info();
-                info.find(&outputs[o].variable).map_or(1.0, |v| info.variables[v].nominal.abs())
-            };
-            let tolerance =
-                context.per_variable(spec.knob("tolerance"), outputs, "output", |o| 1e-3 * nominal(o))?;
+            let tolerance = context
+                .per_variable(spec.knob("tolerance"), outputs, "output", |o| 1e-3 * context.nominal(o))?;
             let rho = context.per_variable(spec.knob("rho"), outputs, "output", |_| 1e-4)?;
             let both = tolerance.iter().zip(&rho).map(|(&absolute, &rho)| OutputTolerance { absolute, rho });
             Ok(Some(Box::new(Predictor::new(both.collect(), context.hold_order()))))
         }
+        "richardson" => Ok(Some(Box::new(super::richardson::build(spec, context)?))),
         _ => Ok(None),
     }
 }
@@ -262,7 +265,7 @@ pub fn controller(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn St
         min_step: spec.number("min_step").unwrap_or(1e-6 * context.duration),
         max_step: spec.number("max_step").unwrap_or(1e-2 * context.duration),
         min_rate: spec.number("min_rate").unwrap_or(0.2),
-        max_rate: spec.number("max_rate").unwrap_or(1.5),
+        max_rate: spec.number("max_rate").unwrap_or(if spec.name() == "rollback" { 2.0 } else { 1.5 }),
     };
     if limits.min_step > limits.max_step {
         let place = spec.knob("min_step").or(spec.knob("max_step")).and_then(At::place);
@@ -286,6 +289,14 @@ pub fn controller(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn St
                 ),
             ));
         }
+    }
+    if spec.name() == "rollback" {
+        return Ok(Box::new(Rejecting {
+            first_step: context.step,
+            safety: spec.number("safety").unwrap_or(0.9),
+            limits,
+            keep_at_floor: spec.word("at_floor", "stop") == "keep",
+        }));
     }
     let mut pi = match spec.name() {
         "i" => Pi::integral(context.step, limits),

@@ -2,10 +2,13 @@
 //!
 //! `powerbond methods`, the file schema and the messages about unknown names all come from this list.
 
+mod abilities;
 mod build;
 mod energy_correction;
+mod richardson;
 mod spec;
 
+pub use abilities::{Ability, Without, without};
 pub use build::{Context, clamps, controller, correction, estimator, extrapolation, schedule};
 pub use spec::{KnobValue, PolicySpec, knob_number};
 
@@ -386,6 +389,63 @@ pub const ALL: &[Entry] = &[
             },
         ],
     },
+    Entry {
+        kind: Kind::Estimator,
+        name: "richardson",
+        about: "two steps against one of twice the size, from a saved state; the error of every output",
+        paper: "arnold2013 eq. 24, 26",
+        knobs: &[
+            Knob {
+                name: "tolerance",
+                domain: Domain::NumberByName { min: 1.0 / LARGEST, max: LARGEST, open: false },
+                default: "1e-3",
+                unit: "",
+                about: "error of a pair of steps relative to the nominal value; a number, or a table by output",
+            },
+            Knob {
+                name: "nominal",
+                domain: Domain::NumberByName { min: 1.0 / LARGEST, max: LARGEST, open: false },
+                default: "that of the model",
+                unit: "the unit of the output",
+                about: "typical magnitude; a number, or a table by output",
+            },
+            Knob {
+                name: "absolute",
+                domain: Domain::NumberByName { min: 1.0 / LARGEST, max: LARGEST, open: false },
+                default: "tolerance times nominal",
+                unit: "the unit of the output",
+                about: "absolute tolerance; a number, or a table by output",
+            },
+            Knob {
+                name: "relative",
+                domain: Domain::NumberByName { min: 0.0, max: 1.0, open: false },
+                default: "0",
+                unit: "",
+                about: "is added times the size of the output; a number, or a table by output",
+            },
+            Knob {
+                name: "big_step",
+                domain: Domain::Choice(&["modified", "classic"]),
+                default: "modified",
+                unit: "",
+                about: "inputs of the big step: through the nodes of the first small one (eq. 26), or of big steps (eq. 24)",
+            },
+            Knob {
+                name: "constants",
+                domain: Domain::Choice(&["per-output", "published"]),
+                default: "per-output",
+                unit: "",
+                about: "outputs with feed-through have a constant of their own, or that of the others as published",
+            },
+            Knob {
+                name: "extrapolate",
+                domain: Domain::Flag,
+                default: "false",
+                unit: "",
+                about: "local extrapolation: the estimate is taken off outputs with feed-through",
+            },
+        ],
+    },
     Entry { kind: Kind::Controller, name: "fixed", about: "constant step", paper: "", knobs: &[] },
     Entry {
         kind: Kind::Controller,
@@ -410,6 +470,26 @@ pub const ALL: &[Entry] = &[
         about: "integral control of the step size, without going back",
         paper: "sadjina2020 eq. 13",
         knobs: &[SAFETY, MIN_STEP, MAX_STEP, MIN_RATE, MAX_RATE, INTEGRAL_GAIN, AGE],
+    },
+    Entry {
+        kind: Kind::Controller,
+        name: "rollback",
+        about: "a step over tolerance is taken back and made again with a smaller size",
+        paper: "arnold2013 §4",
+        knobs: &[
+            Knob { default: "0.9", ..SAFETY },
+            MIN_STEP,
+            MAX_STEP,
+            MIN_RATE,
+            Knob { default: "2", ..MAX_RATE },
+            Knob {
+                name: "at_floor",
+                domain: Domain::Choice(&["stop", "keep"]),
+                default: "stop",
+                unit: "",
+                about: "a step over tolerance at the smallest size ends the run, or is kept and counted",
+            },
+        ],
     },
 ];
 

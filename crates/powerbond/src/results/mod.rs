@@ -8,5 +8,5 @@ mod verdict;
 
 pub use compare::{Comparison, Difference, Tolerance, compare};
 pub use recorder::{ENERGY, JUMPS, RESULTS, Recorder};
-pub use summary::{BondSummary, SUMMARY, Steps, Summary, config};
+pub use summary::{BondSummary, EstimateSummary, SUMMARY, Steps, Summary, config};
 pub use verdict::{ErrorEstimate, InputSummary, Reason, VerdictSummary};

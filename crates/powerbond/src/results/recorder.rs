@@ -50,7 +50,7 @@ impl Recorder {
         let names = prepared.columns.iter().map(|(name, _)| name.to_string());
         let results = Writer::create(&folder.join(RESULTS), std::iter::once("time".to_owned()).chain(names))?;
         let mut header = vec!["time".to_owned(), "step_size".to_owned()];
-        header.extend(error_columns(&prepared.estimators));
+        header.extend(numbered(&prepared.estimators).into_iter().map(|name| format!("error.{name}")));
         for (bond, ports) in prepared.names.bonds.iter().zip(&prepared.ports) {
             header.extend(ports.iter().map(|p| format!("{bond}.P.{p}")));
             header.extend(["dP", "dE", "dE_sum", "E"].map(|c| format!("{bond}.{c}")));
@@ -175,6 +175,16 @@ impl Recorder {
     }
 }
 
+/// Names of estimators, numbered where one is used twice.
+pub(super) fn numbered(estimators: &[&str]) -> Vec<String> {
+    let before = |i: usize| estimators[..i].iter().filter(|n| **n == estimators[i]).count();
+    let one = |(i, name): (usize, &&str)| match before(i) {
+        0 => (*name).to_owned(),
+        n => format!("{name}{}", n + 1),
+    };
+    estimators.iter().enumerate().map(one).collect()
+}
+
 /// `jumps.csv` and the inputs in it: those that outputs feed.
 fn jump_file(folder: &Path, prepared: &Prepared) -> Result<(Writer, Vec<usize>), Error> {
     let network = prepared.master.network();
@@ -184,20 +194,6 @@ fn jump_file(folder: &Path, prepared: &Prepared) -> Result<(Writer, Vec<usize>),
     let names = inputs.iter().map(|&i| prepared.names.inputs[i].to_string());
     let file = Writer::create(&folder.join(JUMPS), std::iter::once("time".to_owned()).chain(names))?;
     Ok((file, inputs))
-}
-
-/// `error.<estimator>`, numbered where one is used twice.
-fn error_columns(estimators: &[&str]) -> Vec<String> {
-    let mut columns: Vec<String> = Vec::new();
-    for (i, name) in estimators.iter().enumerate() {
-        let before = estimators[..i].iter().filter(|n| *n == name).count();
-        columns.push(if before == 0 {
-            format!("error.{name}")
-        } else {
-            format!("error.{name}{}", before + 1)
-        });
-    }
-    columns
 }
 
 impl Observer for Recorder {

@@ -1,9 +1,12 @@
 //! `summary.json`: what a run came to.
 
+use super::recorder::numbered;
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
+use crate::check;
 use crate::prepare::Prepared;
 use crate::system::{Refresh, SimulatorSpec, System};
 use powerbond_core::correction::CorrectionReport;
+use powerbond_core::statistics::NormStatistics;
 use powerbond_core::watch::Spike;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -34,6 +37,8 @@ pub struct Summary {
     pub steps: Steps,
     /// In s.
     pub step_size: StepSize,
+    /// What each estimator said of the accepted steps, side by side.
+    pub estimates: Vec<EstimateSummary>,
     /// Energy per bond.
     pub bonds: Vec<BondSummary>,
     /// Energy of all bonds together.
@@ -101,6 +106,23 @@ pub struct StepSize {
     pub median: f64,
     pub mean: f64,
     pub max: f64,
+}
+
+/// What an estimator said of the accepted steps. A norm of 1 is at tolerance.
+#[derive(Clone, Debug, Serialize)]
+pub struct EstimateSummary {
+    /// Its name, as in the columns of `energy.csv`.
+    pub name: String,
+    /// Whether it chooses the step size; the others only watch.
+    pub drives: bool,
+    /// The median norm.
+    pub median: f64,
+    /// The largest norm.
+    pub max: f64,
+    /// When that was, in s.
+    pub max_time: f64,
+    /// Steps with a norm above 1.
+    pub over_tolerance: u64,
 }
 
 /// Energy through a bond. A positive residual was created by the coupling.
@@ -252,6 +274,10 @@ impl Summary {
         };
         let subsystems: Vec<SubsystemSummary> =
             prepared.names.subsystems.iter().enumerate().map(subsystem).collect();
+        let mut warnings = prepared.warnings.clone();
+        if let Some(structure) = master.structure() {
+            warnings.extend(check::structure_warnings(structure, &prepared.names));
+        }
         let bonds: Vec<BondSummary> = prepared.names.bonds.iter().enumerate().map(bond).collect();
         let total = |part: fn(&BondSummary) -> f64| bonds.iter().map(part).sum::<f64>();
         let (exchanged, residual) = (total(|b| b.exchanged), total(|b| b.residual));
@@ -278,6 +304,7 @@ impl Summary {
                 mean: elapsed / statistics.accepted as f64,
                 max: statistics.max_step,
             },
+            estimates: estimates(prepared),
             energy: EnergySummary {
                 exchanged,
                 residual,
@@ -289,12 +316,25 @@ impl Summary {
             engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
             subsystems,
             seconds,
-            warnings: prepared.warnings.clone(),
+            warnings,
             config: config(system, prepared),
             versions: json!({ "powerbond": env!("CARGO_PKG_VERSION") }),
             hashes: hashes(system),
         }
     }
+}
+
+fn estimates(prepared: &Prepared) -> Vec<EstimateSummary> {
+    let sums = &prepared.master.statistics().estimates;
+    let one = |(k, (name, sum)): (usize, (String, &NormStatistics))| EstimateSummary {
+        name,
+        drives: k == 0 && prepared.adaptive,
+        median: sum.median(),
+        max: sum.worst.0,
+        max_time: sum.worst.1,
+        over_tolerance: sum.over_tolerance,
+    };
+    numbered(&prepared.estimators).into_iter().zip(sums).enumerate().map(one).collect()
 }
 
 fn share(part: f64, whole: f64) -> f64 {
@@ -353,6 +393,8 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "stop": prepared.stop,
             "step": prepared.step,
             "output_interval": s.output_interval.as_ref().map(|x| x.value),
+            "initial": { "tolerance": s.initial.tolerance, "iterations": s.initial.iterations, "passes": s.initial.passes },
+            "probe": s.probe,
         },
         "method": {
             "schedule": m.schedule.to_json(),

@@ -373,7 +373,7 @@ impl Judge<'_> {
                 ..note(
                     "over_tolerance",
                     text,
-                    "use `controller = { kind = \"rejecting\" }` where models can go back, or a smaller `max_rate`",
+                    "use `controller = { kind = \"rollback\" }` where models can go back, or a smaller `max_rate`",
                 )
             });
         }

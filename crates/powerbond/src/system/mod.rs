@@ -12,7 +12,7 @@ use crate::source::{At, Source};
 use powerbond_core::bond::Quadrature;
 use powerbond_core::clock::EndRule;
 use powerbond_core::models::ParameterValue;
-use powerbond_core::network::VariableName;
+use powerbond_core::network::{Initial, VariableName};
 use powerbond_core::suggest::closest;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,6 +60,10 @@ pub struct Simulation {
     pub land_on_output: At<bool>,
     /// What happens at the end.
     pub end: EndRule,
+    /// How consistent initial values are found.
+    pub initial: Initial,
+    /// Find feed-through that nobody declares, and test what the file declares, at the start.
+    pub probe: bool,
 }
 
 /// `[subsystems.name]`.
@@ -77,6 +81,19 @@ pub struct SubsystemSpec {
     pub rate: Option<At<u32>>,
     /// Its own step in s, an integer fraction of the macro step.
     pub step: Option<At<f64>>,
+    /// Its feed-through, where the file says something about it.
+    pub feed_through: Option<FeedThroughSpec>,
+}
+
+/// `feed_through` of a subsystem.
+#[derive(Clone, Debug)]
+pub enum FeedThroughSpec {
+    /// Nobody knows, and nobody tries to find out.
+    Unknown,
+    /// It is found out at the start, whatever the model says.
+    Probe,
+    /// These pairs of output and input, and no others.
+    Pairs(At<Vec<(At<String>, At<String>)>>),
 }
 
 /// What simulates a subsystem.

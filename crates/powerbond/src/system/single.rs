@@ -6,7 +6,7 @@ use super::{
 use crate::Error;
 use crate::source::{At, Source};
 use powerbond_core::clock::EndRule;
-use powerbond_core::network::VariableName;
+use powerbond_core::network::{Initial, VariableName};
 use powerbond_fmi::Fmu;
 use powerbond_fmi::description::Causality;
 use std::io::Read;
@@ -42,6 +42,8 @@ pub fn system(path: &Path) -> Result<System, Error> {
             output_interval: None,
             land_on_output: At::default(false),
             end: EndRule::Exact,
+            initial: Initial::default(),
+            probe: true,
         },
         subsystems: vec![SubsystemSpec {
             name: At::default(name),
@@ -53,6 +55,7 @@ pub fn system(path: &Path) -> Result<System, Error> {
             start: Vec::new(),
             rate: None,
             step: None,
+            feed_through: None,
         }],
         connections: Vec::new(),
         inputs: Vec::new(),

@@ -2,8 +2,8 @@
 
 use super::reader::{Node, Table, top};
 use super::{
-    Bond, BondPort, Connection, FmuOptions, Given, Method, Record, Refresh, SignalSpec, Simulation,
-    SimulatorSpec, SubsystemSpec, System, VerdictSpec,
+    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, Method, Record, Refresh, SignalSpec,
+    Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec,
 };
 use crate::Error;
 use crate::catalogue::{self, Kind, PolicySpec};
@@ -11,13 +11,15 @@ use crate::source::{At, Source};
 use ::toml::de::DeTable;
 use powerbond_core::bond::Quadrature;
 use powerbond_core::clock::EndRule;
-use powerbond_core::network::VariableName;
+use powerbond_core::network::{Initial, VariableName};
 use std::sync::Arc;
 
 const TOP: &[&str] =
     &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record", "verdict"];
-const SIMULATION: &[&str] = &["start", "stop", "step", "output_interval", "output", "end"];
-const SUBSYSTEM: &[&str] = &["model", "fmu", "parameters", "start", "options", "rate", "step"];
+const SIMULATION: &[&str] =
+    &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe"];
+const SUBSYSTEM: &[&str] =
+    &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through"];
 const METHOD: &[&str] =
     &["schedule", "hold", "holds", "correction", "estimator", "monitors", "controller", "refresh", "meter"];
 
@@ -131,7 +133,30 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
         } else {
             EndRule::Exact
         },
+        initial: get("initial").map_or_else(|| Ok(Initial::default()), initial)?,
+        probe: get("probe").map_or(Ok(true), |n| Ok(n.flag()?.value))?,
     })
+}
+
+/// How consistent initial values are found.
+fn initial(node: Node<'_>) -> Result<Initial, Error> {
+    let table = node.table("`initial`", &["tolerance", "iterations", "passes"])?;
+    let mut rules = Initial::default();
+    if let Some(tolerance) = table.get("tolerance") {
+        rules.tolerance = tolerance.number()?.value;
+        if rules.tolerance <= 0.0 || rules.tolerance >= 1.0 {
+            return tolerance.expected("a number above 0 and below 1");
+        }
+    }
+    let count = |key, limit: &mut usize| {
+        if let Some(n) = table.get(key) {
+            *limit = n.count(0, 1_000_000)?.value as usize;
+        }
+        Ok::<(), Error>(())
+    };
+    count("iterations", &mut rules.iterations)?;
+    count("passes", &mut rules.passes)?;
+    Ok(rules)
 }
 
 fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
@@ -182,7 +207,8 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
             start.push((key, given(value)?));
         }
     }
-    Ok(SubsystemSpec { simulator, name, parameters, start, rate, step })
+    let feed_through = table.get("feed_through").map(feed_through).transpose()?;
+    Ok(SubsystemSpec { simulator, name, parameters, start, rate, step, feed_through })
 }
 
 /// A value of any type.
@@ -228,6 +254,30 @@ fn fmu_options(table: Table<'_>, what: &str) -> Result<FmuOptions, Error> {
         any_step_size: flag("any_step_size")?,
         logging: flag("logging")?,
     })
+}
+
+/// `"unknown"`, `"probe"` or a list of `["output", "input"]`.
+fn feed_through(node: Node<'_>) -> Result<FeedThroughSpec, Error> {
+    let wanted = "\"unknown\", \"probe\" or a list of pairs [\"output\", \"input\"]";
+    if node.is_text() {
+        return match node.text()?.value.as_str() {
+            "unknown" => Ok(FeedThroughSpec::Unknown),
+            "probe" => Ok(FeedThroughSpec::Probe),
+            _ => node.expected(wanted),
+        };
+    }
+    if !node.is_list() {
+        return node.expected(wanted);
+    }
+    let mut pairs = Vec::new();
+    for item in node.list()? {
+        let mut names = item.texts()?;
+        match (names.pop(), names.pop(), names.is_empty()) {
+            (Some(input), Some(output), true) => pairs.push((output, input)),
+            _ => return item.fail("a pair [\"output\", \"input\"] is needed"),
+        }
+    }
+    Ok(FeedThroughSpec::Pairs(node.at(pairs)))
 }
 
 fn connection(node: Node<'_>) -> Result<Connection, Error> {

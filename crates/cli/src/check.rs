@@ -1,0 +1,186 @@
+//! `powerbond check`: a system before it runs: who feeds whom, in which order, what methods can use.
+
+use crate::text::{print, quantity, significant, table};
+use powerbond::check::SubsystemCheck;
+use powerbond::{Check, Error, RunOptions, System};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Options of `check`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A system file, or a folder with `system.toml`
+    system: PathBuf,
+    /// Draw the system: a file that ends in .svg or .dot
+    #[arg(long, value_name = "FILE")]
+    graph: Option<PathBuf>,
+    /// Set a parameter: subsystem.parameter=value (repeatable)
+    #[arg(long, value_name = "SUB.PARAM=VALUE")]
+    set: Vec<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command: exit 7 if no consistent initial values are found.
+pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let draw = arguments.graph.as_deref().map(drawing).transpose()?;
+    let options = RunOptions { set: arguments.set.clone(), ..RunOptions::default() };
+    let system = options.apply(&System::load(&arguments.system)?)?;
+    let check = system.check()?;
+    if let Some((path, draw)) = draw {
+        std::fs::write(path, draw(&check)).map_err(|e| Error::output(path, &e))?;
+    }
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&check)
+            .map_err(|e| Error::output(Path::new("stdout"), &e.into()))?;
+        print(&(text + "\n"))?;
+    } else {
+        print(&describe(&check))?;
+        let failed = check.failure.as_ref().map(Error::to_string);
+        let warnings = check.warnings.iter().filter(|w| Some(*w) != failed.as_ref());
+        warnings.for_each(|warning| eprintln!("warning: {warning}"));
+    }
+    if let Some(error) = &check.failure {
+        eprintln!("error: {error}");
+        return Ok(ExitCode::from(error.exit_code()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+type Drawing = fn(&Check) -> String;
+
+/// How a file is drawn, by its ending.
+fn drawing(path: &Path) -> Result<(&Path, Drawing), Error> {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("svg") => Ok((path, Check::svg)),
+        Some("dot" | "gv") => Ok((path, Check::dot)),
+        _ => {
+            Err(Error::input(None, format!("--graph {}: the name must end in .svg or .dot", path.display())))
+        }
+    }
+}
+
+/// The check in words.
+fn describe(check: &Check) -> String {
+    let mut out = format!("{}\n\n", check.system);
+    let yes = |b: bool| if b { "yes" } else { "no" }.to_owned();
+    let mut rows = vec![
+        ["subsystem", "model", "step", "feed-through", "restore", "refresh", "input derivatives"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for s in &check.subsystems {
+        let rate = if s.rate == 1 { String::new() } else { format!(" ({}×)", s.rate) };
+        rows.push(vec![
+            s.name.clone(),
+            s.model.clone(),
+            quantity(s.step, "s") + &rate,
+            s.feed_through.to_owned(),
+            yes(s.can.restore),
+            yes(s.can.refresh),
+            s.can.input_derivatives.to_string(),
+        ]);
+    }
+    out += &table(&rows);
+    out += "\nConnections\n";
+    for c in &check.connections {
+        let terms: Vec<String> =
+            c.from
+                .iter()
+                .map(|s| {
+                    if s.gain == 1.0 {
+                        s.name.clone()
+                    } else {
+                        format!("{}·{}", significant(s.gain), s.name)
+                    }
+                })
+                .collect();
+        let offset = if c.offset == 0.0 { String::new() } else { format!(" + {}", significant(c.offset)) };
+        out += &format!("  {} = {}{offset}\n", c.to, terms.join(" + "));
+    }
+    let signals = |s: &SubsystemCheck| {
+        let fed = s.inputs.iter().filter(|i| i.fed_by == "signal");
+        fed.map(|i| format!("  {}.{} follows a signal\n", s.name, i.name)).collect::<String>()
+    };
+    out += &check.subsystems.iter().map(signals).collect::<String>();
+    if check.connections.is_empty() && check.subsystems.iter().all(|s| s.inputs.is_empty()) {
+        out += "  none\n";
+    }
+    out += "\nBonds\n";
+    for bond in &check.bonds {
+        let port = |p: &powerbond::check::PortCheck| {
+            let pairs: Vec<String> =
+                p.inputs.iter().zip(&p.outputs).map(|(u, y)| format!("{u}·{y}")).collect();
+            format!("{}({})", if p.factor < 0.0 { "−" } else { "+" }, pairs.join(" + "))
+        };
+        out += &format!("  {}: {}\n", bond.name, bond.ports.iter().map(port).collect::<Vec<_>>().join("  "));
+    }
+    if check.bonds.is_empty() {
+        out += "  none: add `[bonds.name]` to see whether the coupling conserves energy\n";
+    }
+    out += &structure(check);
+    out + &methods(check)
+}
+
+/// Order, loops and what estimates are worth.
+fn structure(check: &Check) -> String {
+    let mut out = format!("\nEvaluation order\n  {}\n\nFeed-through\n", check.order.join(", "));
+    for s in &check.subsystems {
+        for o in s.outputs.iter().filter(|o| !o.feeds_through.is_empty()) {
+            out += &format!(
+                "  {}.{} depends on {} at the same instant\n",
+                s.name,
+                o.name,
+                o.feeds_through.join(", ")
+            );
+        }
+        if s.feed_through == "unknown" {
+            out += &format!("  {}: unknown\n", s.name);
+        }
+    }
+    for found in &check.loops {
+        let first = found.path.first().cloned().unwrap_or_default();
+        out += &format!("  algebraic loop: {} → {first}\n", found.path.join(" → "));
+    }
+    match check.nilpotency {
+        Some(_) if check.subsystems.iter().any(|s| s.feed_through == "unknown") => {
+            out += "  no algebraic loop in what is known\n";
+        }
+        Some(m) => out += &format!("  no algebraic loop; nilpotency index {m}\n"),
+        None => out += "  with a loop there is no nilpotency index\n",
+    }
+    out += "\nA Richardson estimate\n";
+    let outputs = || check.subsystems.iter().flat_map(|s| s.outputs.iter().map(move |o| (s, o)));
+    let right: Vec<String> = outputs()
+        .filter(|(_, o)| o.estimate == "right")
+        .map(|(s, o)| format!("{}.{}", s.name, o.name))
+        .collect();
+    if !right.is_empty() {
+        out += &format!("  tends to the true local error of {}\n", right.join(", "));
+    }
+    for (s, o) in outputs().filter(|(_, o)| o.estimate != "right") {
+        out += &format!("  not of {}.{}: {}\n", s.name, o.name, o.estimate);
+    }
+    if outputs().next().is_none() {
+        out += "  has nothing to compare: no output is exchanged\n";
+    }
+    out
+}
+
+/// What methods use and miss.
+fn methods(check: &Check) -> String {
+    let mut rows = vec![["method", "uses", "missing"].map(str::to_owned).to_vec()];
+    let chosen = check.capabilities.iter().filter(|m| m.chosen);
+    let other = check.capabilities.iter().filter(|m| !m.chosen && !m.uses.is_empty());
+    for m in chosen.chain(other) {
+        let lacks: Vec<String> = m.lacks.iter().map(|l| format!("{}: {}", l.subsystem, l.effect)).collect();
+        let name = if m.kind == m.method { m.kind.to_owned() } else { format!("{} {}", m.kind, m.method) };
+        rows.push(vec![
+            if m.chosen { format!("* {name}") } else { format!("  {name}") },
+            if m.uses.is_empty() { "nothing".to_owned() } else { m.uses.join(", ") },
+            if lacks.is_empty() { "nothing".to_owned() } else { lacks.join("; ") },
+        ]);
+    }
+    format!("\nMethods (* chosen) and what they use of every subsystem\n{}", table(&rows))
+}

@@ -1,0 +1,84 @@
+//! `powerbond export`: a built-in model as an FMU.
+
+use crate::text::print;
+use powerbond::Error;
+use powerbond::core::models::{self, ParameterValue};
+use powerbond::core::suggest::closest;
+use powerbond_export::{Export, ExportError, FmiVersion, Library};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Options of `export`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The model: `powerbond methods` lists them
+    model: String,
+    /// The version of FMI
+    #[arg(long, value_name = "VERSION", default_value = "2", value_parser = ["2", "3"])]
+    fmi: String,
+    /// Set a start value: parameter=value (repeatable)
+    #[arg(long, value_name = "PARAM=VALUE")]
+    set: Vec<String>,
+    /// The file to write (default: the name of the model)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The library of the models (default: the one beside this command)
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let name = &arguments.model;
+    let Some(model) = models::find(name) else {
+        let names: Vec<&str> = models::ALL.iter().map(|m| m.name).collect();
+        let hint = match closest(name, names.iter().copied()) {
+            Some(near) => format!("Did you mean `{near}`?"),
+            None => format!("There are: {}.", names.join(", ")),
+        };
+        return Err(Error::input(None, format!("there is no model `{name}`. {hint}")));
+    };
+    let given = arguments.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>, _>>()?;
+    let (version, words) = match arguments.fmi.as_str() {
+        "3" => (FmiVersion::Fmi3, "FMI 3.0"),
+        _ => (FmiVersion::Fmi2, "FMI 2.0"),
+    };
+    let export = Export::new(model, version, &given).map_err(explain)?;
+    let library = match &arguments.library {
+        Some(path) => Library::at(path),
+        None => Library::find(),
+    };
+    let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(export.file_name()));
+    let bytes = export.write(&library.map_err(explain)?, &path).map_err(explain)?;
+    if !arguments.quiet {
+        print(&format!(
+            "{}: {name} as an FMU of {words} co-simulation, {} kB\n",
+            path.display(),
+            bytes.div_ceil(1000)
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn assignment(text: &str) -> Result<(String, ParameterValue), Error> {
+    let Some((name, value)) = text.split_once('=') else {
+        return Err(Error::input(
+            None,
+            format!("`--set {text}`: a parameter and its value are needed, as in `mass=45`"),
+        ));
+    };
+    let value = value.trim();
+    let value = value.parse().map_or_else(|_| ParameterValue::Text(value.to_owned()), ParameterValue::Number);
+    Ok((name.trim().to_owned(), value))
+}
+
+/// An error of the export as one of the command.
+pub fn explain(error: ExportError) -> Error {
+    match error {
+        ExportError::Write { path, reason } => Error::output(&path, &reason),
+        other => Error::input(None, other.to_string()),
+    }
+}

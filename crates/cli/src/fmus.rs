@@ -1,0 +1,84 @@
+//! Built-in models as FMUs for `bench --fmu`: each written once, in a folder that is removed in the end.
+
+use crate::export::explain;
+use powerbond::Error;
+use powerbond::bench::{Exchange, Suite};
+use powerbond::core::models::{self, Capability, ParameterValue};
+use powerbond::system::{FmuOptions, SimulatorSpec, SubsystemSpec};
+use powerbond_export::{Export, FmiVersion, Library};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// The folder of the FMUs.
+pub struct Fmus {
+    folder: PathBuf,
+    version: FmiVersion,
+}
+
+impl Fmus {
+    /// For the models of `suite`; `version` is "2" or "3".
+    pub fn new(suite: &Suite, version: &str) -> Result<Self, Error> {
+        if !suite.exchangeable {
+            let message = format!(
+                "`{}` measures single steps of its models, which cannot be exchanged for FMUs",
+                suite.name
+            );
+            return Err(Error::input(None, message));
+        }
+        let folder = std::env::temp_dir().join(format!("powerbond-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|e| Error::output(&folder, &e))?;
+        let version = if version == "3" { FmiVersion::Fmi3 } else { FmiVersion::Fmi2 };
+        Ok(Fmus { folder, version })
+    }
+
+    /// Exchanges every built-in model of a system for its FMU.
+    pub fn exchange(&self) -> Exchange {
+        let (folder, version) = (self.folder.clone(), self.version);
+        let written: RefCell<BTreeMap<String, PathBuf>> = RefCell::default();
+        Rc::new(move |mut system| {
+            for spec in &mut system.subsystems {
+                let SimulatorSpec::Model(name) = spec.simulator.clone() else { continue };
+                let given = abilities(spec);
+                let key = format!("{} {given:?}", name.value);
+                let known = written.borrow().get(&key).cloned();
+                let path = match known {
+                    Some(path) => path,
+                    None => {
+                        let path = folder.join(format!("{}.fmu", written.borrow().len()));
+                        let missing =
+                            || Error::input(name.place(), format!("there is no model `{}`", name.value));
+                        let model = models::find(&name.value).ok_or_else(missing)?;
+                        let export = Export::new(model, version, &given).map_err(explain)?;
+                        export.write(&Library::find().map_err(explain)?, &path).map_err(explain)?;
+                        written.borrow_mut().insert(key, path.clone());
+                        path
+                    }
+                };
+                // As much as the model itself follows: FMI's flag names no order.
+                let options = FmuOptions { input_derivatives: Some(2), ..FmuOptions::default() };
+                spec.simulator = SimulatorSpec::Fmu(name.with(path), options);
+            }
+            Ok(system)
+        })
+    }
+}
+
+/// Takes out what is decided when a model is exported: what it is able to do. The rest stays a parameter of the FMU.
+fn abilities(spec: &mut SubsystemSpec) -> Vec<(String, ParameterValue)> {
+    let is_ability = |key: &str| Capability::PARAMETERS.iter().any(|p| p.name == key);
+    let (fixed, free) = std::mem::take(&mut spec.parameters)
+        .into_iter()
+        .partition::<Vec<_>, _>(|(key, _)| is_ability(&key.value));
+    spec.parameters = free;
+    fixed.into_iter().filter_map(|(key, value)| Some((key.value, value.parameter()?))).collect()
+}
+
+impl Drop for Fmus {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
+            eprintln!("warning: cannot remove {}: {error}", self.folder.display());
+        }
+    }
+}

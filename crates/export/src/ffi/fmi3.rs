@@ -1,0 +1,275 @@
+//! The functions of FMI 3.0 for co-simulation; signatures as in `fmi3FunctionTypes.h` of FMI 3.0.2.
+//!
+//! A C `bool` is an `u8` here, so that an importer that passes another value than 0 or 1 does no harm.
+
+use super::{ERROR, Handle, Logger, OK, State, call, list, list_mut};
+use crate::error::Refusal;
+use crate::instance::same_length;
+use powerbond_core::models::ModelSpec;
+use std::ffi::{c_char, c_int, c_void};
+
+/// `fmi3LogMessageCallback`.
+pub type LogMessage = unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char);
+
+/// `fmi3IntermediateUpdateCallback`.
+pub type IntermediateUpdate = unsafe extern "C" fn(*mut c_void, f64, u8, u8, u8, u8, *mut u8, *mut f64);
+
+/// `fmi3InstantiateCoSimulation`.
+pub unsafe fn instantiate(
+    models: &'static [&'static ModelSpec],
+    token: *const c_char,
+    event_mode: u8,
+    environment: *mut c_void,
+    log: Option<LogMessage>,
+) -> Handle {
+    const FUNCTION: &str = "fmi3InstantiateCoSimulation";
+    let logger = Logger::Fmi3 { logger: log, environment };
+    if event_mode != 0 {
+        logger.error(FUNCTION, &Refusal::Unsupported { what: "event mode" });
+        return std::ptr::null_mut();
+    }
+    // Safety: fmi3InstantiateCoSimulation: strings are read during the call; the environment stays valid.
+    unsafe { super::instantiate(models, FUNCTION, token, logger) }
+}
+
+/// `fmi3InstantiateModelExchange` and `fmi3InstantiateScheduledExecution`.
+pub unsafe fn no_instance(
+    function: &'static str,
+    what: &'static str,
+    environment: *mut c_void,
+    log: Option<LogMessage>,
+) -> Handle {
+    Logger::Fmi3 { logger: log, environment }.error(function, &Refusal::Unsupported { what });
+    std::ptr::null_mut()
+}
+
+/// `fmi3FreeInstance`.
+pub unsafe fn free_instance(c: Handle) {
+    // Safety: passed on.
+    unsafe { super::free(c) }
+}
+
+/// `fmi3SetDebugLogging`: errors are logged in any case, and nothing else is.
+pub unsafe fn set_debug_logging(c: Handle, _on: u8, _n: usize, _categories: *const *const c_char) -> c_int {
+    if c.is_null() { ERROR } else { OK }
+}
+
+/// `fmi3EnterInitializationMode`.
+pub unsafe fn enter_initialization(
+    c: Handle,
+    _has_tolerance: u8,
+    _tolerance: f64,
+    start: f64,
+    has_stop: u8,
+    stop: f64,
+) -> c_int {
+    // Safety: passed on.
+    unsafe {
+        call(c, "fmi3EnterInitializationMode", |i| {
+            i.set_up(start, (has_stop != 0).then_some(stop))?;
+            i.enter_initialization()
+        })
+    }
+}
+
+/// `fmi3ExitInitializationMode`.
+pub unsafe fn exit_initialization(c: Handle) -> c_int {
+    // Safety: passed on.
+    unsafe { call(c, "fmi3ExitInitializationMode", |i| i.exit_initialization()) }
+}
+
+/// `fmi3Terminate`.
+pub unsafe fn terminate(c: Handle) -> c_int {
+    // Safety: passed on.
+    unsafe { call(c, "fmi3Terminate", |i| i.terminate()) }
+}
+
+/// `fmi3Reset`.
+pub unsafe fn reset(c: Handle) -> c_int {
+    // Safety: passed on.
+    unsafe {
+        call(c, "fmi3Reset", |i| {
+            i.reset();
+            Ok(())
+        })
+    }
+}
+
+/// `fmi3GetFloat64`.
+#[inline]
+pub unsafe fn get_float64(
+    c: Handle,
+    references: *const u32,
+    n: usize,
+    values: *mut f64,
+    length: usize,
+) -> c_int {
+    // Safety: fmi3GetFloat64, fmi3SetFloat64: both arrays are as long as the numbers say.
+    unsafe { call(c, "fmi3GetFloat64", |i| i.get_numbers(list(references, n), list_mut(values, length))) }
+}
+
+/// `fmi3SetFloat64`.
+#[inline]
+pub unsafe fn set_float64(
+    c: Handle,
+    references: *const u32,
+    n: usize,
+    values: *const f64,
+    length: usize,
+) -> c_int {
+    // Safety: fmi3GetFloat64, fmi3SetFloat64: both arrays are as long as the numbers say.
+    unsafe { call(c, "fmi3SetFloat64", |i| i.set_numbers(list(references, n), list(values, length))) }
+}
+
+/// `fmi3GetInt32`: counts.
+pub unsafe fn get_int32(
+    c: Handle,
+    references: *const u32,
+    n: usize,
+    values: *mut i32,
+    length: usize,
+) -> c_int {
+    if n != length {
+        // Safety: passed on.
+        return unsafe { call(c, "fmi3GetInt32", |_| same_length(n, length)) };
+    }
+    // Safety: passed on.
+    unsafe { super::get_integers(c, "fmi3GetInt32", references, n, values) }
+}
+
+/// `fmi3SetInt32`: counts.
+pub unsafe fn set_int32(
+    c: Handle,
+    references: *const u32,
+    n: usize,
+    values: *const i32,
+    length: usize,
+) -> c_int {
+    if n != length {
+        // Safety: passed on.
+        return unsafe { call(c, "fmi3SetInt32", |_| same_length(n, length)) };
+    }
+    // Safety: passed on.
+    unsafe { super::set_integers(c, "fmi3SetInt32", references, n, values) }
+}
+
+/// `fmi3GetString`: choices.
+pub unsafe fn get_string(
+    c: Handle,
+    references: *const u32,
+    n: usize,
+    values: *mut *const c_char,
+    length: usize,
+) -> c_int {
+    if n != length {
+        // Safety: passed on.
+        return unsafe { call(c, "fmi3GetString", |_| same_length(n, length)) };
+    }
+    // Safety: passed on.
+    unsafe { super::get_strings(c, "fmi3GetString", references, n, values) }
+}
+
+/// `fmi3SetString`: choices.
+pub unsafe fn set_string(
+    c: Handle,
+    references: *const u32,
+    n: usize,
+    values: *const *const c_char,
+    length: usize,
+) -> c_int {
+    if n != length {
+        // Safety: passed on.
+        return unsafe { call(c, "fmi3SetString", |_| same_length(n, length)) };
+    }
+    // Safety: passed on.
+    unsafe { super::set_strings(c, "fmi3SetString", references, n, values) }
+}
+
+/// `fmi3GetFMUState`.
+pub unsafe fn get_state(c: Handle, state: *mut State) -> c_int {
+    // Safety: passed on.
+    unsafe { super::get_state(c, "fmi3GetFMUState", state) }
+}
+
+/// `fmi3SetFMUState`.
+pub unsafe fn set_state(c: Handle, state: State) -> c_int {
+    // Safety: passed on.
+    unsafe { super::set_state(c, "fmi3SetFMUState", state) }
+}
+
+/// `fmi3FreeFMUState`.
+pub unsafe fn free_state(c: Handle, state: *mut State) -> c_int {
+    // Safety: passed on.
+    unsafe { super::free_state(c, "fmi3FreeFMUState", state) }
+}
+
+/// `fmi3SerializedFMUStateSize`.
+pub unsafe fn state_length(c: Handle, state: State, length: *mut usize) -> c_int {
+    // Safety: passed on.
+    unsafe { super::state_length(c, "fmi3SerializedFMUStateSize", state, length) }
+}
+
+/// `fmi3SerializeFMUState`.
+pub unsafe fn serialize(c: Handle, state: State, bytes: *mut u8, length: usize) -> c_int {
+    // Safety: passed on.
+    unsafe { super::serialize(c, "fmi3SerializeFMUState", state, bytes, length) }
+}
+
+/// `fmi3DeserializeFMUState`.
+pub unsafe fn deserialize(c: Handle, bytes: *const u8, length: usize, state: *mut State) -> c_int {
+    // Safety: passed on.
+    unsafe { super::deserialize(c, "fmi3DeserializeFMUState", bytes, length, state) }
+}
+
+/// `fmi3GetDirectionalDerivative`.
+#[allow(clippy::too_many_arguments)] // As many as the standard has.
+pub unsafe fn directional_derivative(
+    c: Handle,
+    unknowns: *const u32,
+    n_unknowns: usize,
+    knowns: *const u32,
+    n_knowns: usize,
+    seed: *const f64,
+    n_seed: usize,
+    sensitivity: *mut f64,
+    n_sensitivity: usize,
+) -> c_int {
+    // Safety: fmi3GetDirectionalDerivative: all arrays are as long as the numbers say.
+    unsafe {
+        call(c, "fmi3GetDirectionalDerivative", |i| {
+            let (unknowns, knowns) = (list(unknowns, n_unknowns), list(knowns, n_knowns));
+            let seed = list(seed, n_seed);
+            i.directional_derivative(unknowns, knowns, seed, list_mut(sensitivity, n_sensitivity))
+        })
+    }
+}
+
+/// `fmi3DoStep`: always to the end and without events.
+#[inline]
+#[allow(clippy::too_many_arguments)] // As many as the standard has.
+pub unsafe fn do_step(
+    c: Handle,
+    t: f64,
+    h: f64,
+    _is_final: u8,
+    event: *mut u8,
+    terminate: *mut u8,
+    early: *mut u8,
+    reached: *mut f64,
+) -> c_int {
+    // Safety: fmi3DoStep: results are written to places of the caller's.
+    unsafe {
+        call(c, "fmi3DoStep", |i| {
+            for flag in [event, terminate, early] {
+                if let Some(flag) = flag.as_mut() {
+                    *flag = 0;
+                }
+            }
+            let stepped = i.step(t, h);
+            if let Some(reached) = reached.as_mut() {
+                *reached = i.time();
+            }
+            stepped
+        })
+    }
+}

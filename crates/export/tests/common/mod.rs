@@ -1,0 +1,75 @@
+//! FMUs of the built-in models, written once per test, and models of both kinds.
+#![allow(dead_code)]
+
+use powerbond_core::models::{self, ModelSpec, ParameterValue};
+use powerbond_core::subsystem::Subsystem;
+use powerbond_export::{Export, FmiVersion, Library};
+use powerbond_fmi::{Fmu, FmuSubsystem, Options, Value};
+use std::path::PathBuf;
+
+pub const VERSIONS: [FmiVersion; 2] = [FmiVersion::Fmi2, FmiVersion::Fmi3];
+
+pub type Given = Vec<(String, ParameterValue)>;
+
+/// Parameters as a user types them.
+pub fn given(list: &[(&str, &str)]) -> Given {
+    let value = |text: &str| {
+        text.parse().map_or_else(|_| ParameterValue::Text(text.to_owned()), ParameterValue::Number)
+    };
+    list.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
+}
+
+/// A folder for FMUs that goes away at the end.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("powerbond-export-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a writable temporary folder");
+        Folder(path)
+    }
+
+    pub fn path(&self) -> &PathBuf {
+        &self.0
+    }
+
+    /// Writes an FMU and opens it.
+    pub fn fmu(&self, spec: &'static ModelSpec, version: FmiVersion, given: &Given) -> Fmu {
+        let export = Export::new(spec, version, given).expect("good parameters");
+        let path = self.0.join(format!("{version:?}-{}", export.file_name()));
+        export.write(&Library::find().expect("the library of the models"), &path).expect("a writable folder");
+        Fmu::open(&path).expect("a sound FMU")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Whatever cannot be removed stays for the system to clean up.
+        let _left = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// How many derivatives of inputs our import hands to an FMU of ours.
+pub fn derivatives(version: FmiVersion) -> u8 {
+    if version == FmiVersion::Fmi2 { 2 } else { 0 }
+}
+
+/// An instance of an FMU of ours, with parameters set through FMI.
+pub fn imported(fmu: &Fmu, name: &str, parameters: &Given) -> FmuSubsystem {
+    let value = |value: &ParameterValue| match value {
+        ParameterValue::Number(x) => Value::Real(*x),
+        ParameterValue::Text(text) => Value::Text(text.clone()),
+    };
+    let parameters = parameters.iter().map(|(name, v)| (name.clone(), value(v))).collect();
+    let options = Options { parameters, input_derivatives: Some(2), ..Options::default() };
+    let mut subsystem = fmu.instantiate(name, &options).expect("an instance");
+    subsystem.set_can_refresh(true);
+    subsystem
+}
+
+/// The same model without an FMU around it, that takes as many derivatives of inputs.
+pub fn native(name: &str, parameters: &Given, version: FmiVersion) -> Box<dyn Subsystem> {
+    let mut parameters = parameters.clone();
+    parameters.extend(given(&[("input_derivatives", &derivatives(version).to_string())]));
+    models::find(name).expect("a built-in model").build(&parameters).expect("good parameters")
+}

@@ -1,0 +1,478 @@
+//! What is known of a system before it runs: structure, order, rates and capabilities. Nothing is stepped.
+
+mod dot;
+mod layout;
+mod svg;
+
+use crate::catalogue::{self, Ability, Kind, Without};
+use crate::system::Refresh;
+use crate::{Error, Prepared, System};
+use powerbond_core::network::{AlgebraicLoop, Asymptotics, Names, Network, Structure};
+use powerbond_core::observer::Nobody;
+use serde::Serialize;
+
+/// A system as the engine sees it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Check {
+    /// Its name.
+    #[serde(skip)]
+    pub system: String,
+    /// Who takes part.
+    pub subsystems: Vec<SubsystemCheck>,
+    /// What feeds each input.
+    pub connections: Vec<ConnectionCheck>,
+    /// Where power flows.
+    pub bonds: Vec<BondCheck>,
+    /// Inputs that determine each other at the same instant.
+    pub loops: Vec<LoopCheck>,
+    /// Subsystems in the order in which outputs can be evaluated.
+    pub order: Vec<String>,
+    /// The smallest M with `A(G)^M = 0`; none with algebraic loops (arnold2013 §2).
+    pub nilpotency: Option<usize>,
+    /// The feed-through graph of the coupled inputs.
+    pub adjacency: Adjacency,
+    /// What every method uses of the subsystems, and what it misses.
+    pub capabilities: Vec<MethodCheck>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// Why no consistent initial values were found.
+    #[serde(skip)]
+    pub failure: Option<Error>,
+}
+
+/// A subsystem.
+#[derive(Clone, Debug, Serialize)]
+pub struct SubsystemCheck {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub model: String,
+    /// Sub-steps in a macro step.
+    pub rate: u32,
+    /// Its step in s: constant, or the first one.
+    pub step: f64,
+    /// Whether it re-reads its outputs with fresh inputs after each step.
+    pub refreshed: bool,
+    /// Where its feed-through is known from: `declared`, `probed` or `unknown`.
+    pub feed_through: &'static str,
+    /// Inputs that are fed.
+    pub inputs: Vec<InputCheck>,
+    /// Outputs that are exchanged.
+    pub outputs: Vec<OutputCheck>,
+    /// What it can do.
+    pub can: Can,
+}
+
+/// An input.
+#[derive(Clone, Debug, Serialize)]
+pub struct InputCheck {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: Option<String>,
+    /// `connection` or `signal`.
+    pub fed_by: &'static str,
+    /// Order with which it is held.
+    pub hold: u8,
+}
+
+/// An output.
+#[derive(Clone, Debug, Serialize)]
+pub struct OutputCheck {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: Option<String>,
+    /// Inputs of the same subsystem that it depends on at the same instant.
+    pub feeds_through: Vec<String>,
+    /// Whether a Richardson estimate of it tends to its true local error: `right`, or why not.
+    pub estimate: &'static str,
+}
+
+/// What a subsystem can do.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // As in `powerbond_core::subsystem::Capabilities`.
+pub struct Can {
+    pub restore: bool,
+    pub refresh: bool,
+    pub input_derivatives: u8,
+    pub feed_through_values: bool,
+    pub return_early: bool,
+    pub fixed_step: Option<f64>,
+    pub min_step: Option<f64>,
+    pub max_step: Option<f64>,
+}
+
+/// `to = offset + Σ gain · from`, with unit conversions in the gains.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConnectionCheck {
+    /// Outputs and their gains.
+    pub from: Vec<Source>,
+    /// The input.
+    pub to: String,
+    /// Is added.
+    pub offset: f64,
+}
+
+/// A source of a connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct Source {
+    /// The output.
+    pub name: String,
+    /// Its factor.
+    pub gain: f64,
+}
+
+/// A bond.
+#[derive(Clone, Debug, Serialize)]
+pub struct BondCheck {
+    /// Its name.
+    pub name: String,
+    /// Its sides.
+    pub ports: Vec<PortCheck>,
+}
+
+/// A side of a bond: `factor · Σ input · output` is the power that leaves the subsystem.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct PortCheck {
+    pub subsystem: String,
+    pub inputs: Vec<String>,
+    pub outputs: Vec<String>,
+    pub factor: f64,
+}
+
+/// An algebraic loop.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoopCheck {
+    /// All inputs in it.
+    pub inputs: Vec<String>,
+    /// A shortest way round: input, output, input, … of the subsystems that it passes.
+    pub path: Vec<String>,
+}
+
+/// `A(G)`: 1 in row ν and column μ if input ν depends on input μ at the same instant.
+#[derive(Clone, Debug, Serialize)]
+pub struct Adjacency {
+    /// Rows and columns.
+    pub inputs: Vec<String>,
+    /// By rows.
+    pub rows: Vec<Vec<u8>>,
+}
+
+/// A method of the catalogue on this system.
+#[derive(Clone, Debug, Serialize)]
+pub struct MethodCheck {
+    /// What it is for.
+    pub kind: &'static str,
+    /// Its name.
+    pub method: String,
+    /// The system file asks for it.
+    pub chosen: bool,
+    /// What it uses of every subsystem.
+    pub uses: Vec<&'static str>,
+    /// Where that is missing.
+    pub lacks: Vec<Lack>,
+}
+
+/// A subsystem that cannot do what a method uses.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lack {
+    /// The subsystem.
+    pub subsystem: String,
+    /// What it cannot do.
+    pub capability: &'static str,
+    /// What happens then.
+    pub effect: String,
+}
+
+impl System {
+    /// Looks at the system without running it. Initial values are made consistent and feed-through is probed, as at the
+    /// start of a run; if that fails, [`Check::failure`] says why and the rest stands.
+    pub fn check(&self) -> Result<Check, Error> {
+        let mut looked = self.clone();
+        if let Refresh::Off = looked.method.refresh {
+            // Nobody is refreshed, but FMUs are asked whether they could be.
+            looked.method.refresh = Refresh::Some(Vec::new());
+        }
+        let mut prepared = looked.prepare()?;
+        let failure = match prepared.master.initialize(&mut Nobody) {
+            Ok(_) => None,
+            Err(error) => match prepared.explain(&error) {
+                refused @ Error::Input { .. } => return Err(refused),
+                other => Some(other),
+            },
+        };
+        let structure = prepared.master.structure().cloned();
+        let structure = structure.unwrap_or_else(|| Structure::of(prepared.master.network()));
+        let mut check = Check::new(self, &prepared, &structure);
+        check.warnings.extend(failure.as_ref().map(Error::to_string));
+        check.failure = failure;
+        prepared.master.finish();
+        Ok(check)
+    }
+}
+
+impl Check {
+    fn new(system: &System, prepared: &Prepared, structure: &Structure) -> Self {
+        let (network, names) = (prepared.master.network(), &prepared.names);
+        let text = |list: &[usize]| list.iter().map(|&i| names.inputs[i].to_string()).collect::<Vec<_>>();
+        let quality = structure.asymptotics(network, &prepared.refreshed);
+        let mut warnings = prepared.warnings.clone();
+        warnings.extend(structure_warnings(structure, names));
+        warnings.extend(estimate_warnings(system, prepared, structure, &quality));
+        Check {
+            system: system.name.clone(),
+            subsystems: subsystems(system, prepared, &quality),
+            connections: connections(network, names),
+            bonds: bonds(prepared),
+            loops: structure
+                .loops
+                .iter()
+                .map(|l| LoopCheck { inputs: text(&l.inputs), path: loop_path(l, names) })
+                .collect(),
+            order: structure.order.iter().map(|&s| names.subsystems[s].clone()).collect(),
+            nilpotency: structure.nilpotency,
+            adjacency: Adjacency { inputs: text(&structure.coupled), rows: structure.adjacency() },
+            capabilities: capabilities(system, prepared),
+            warnings,
+            failure: None,
+        }
+    }
+}
+
+/// Input, output, input, … of a loop, in the direction in which values travel.
+fn loop_path(found: &AlgebraicLoop, names: &Names) -> Vec<String> {
+    let step = |&(input, output): &(usize, usize)| {
+        [names.inputs[input].to_string(), names.outputs[output].to_string()]
+    };
+    found.path.iter().flat_map(step).collect()
+}
+
+/// A loop in one line, back to where it began.
+pub(crate) fn loop_text(found: &AlgebraicLoop, names: &Names) -> String {
+    let path = loop_path(found, names);
+    let first = path.first().cloned().unwrap_or_default();
+    path.iter().cloned().chain([first]).collect::<Vec<_>>().join(" → ")
+}
+
+/// What the feed-through graph warns of.
+pub(crate) fn structure_warnings(structure: &Structure, names: &Names) -> Vec<String> {
+    let unknown = structure.unknown.iter().map(|&s| {
+        format!(
+            "`{}` does not say which outputs depend on which inputs at the same instant: algebraic loops through it are not seen. \
+             Declare them with `feed_through = [[\"output\", \"input\"], …]`, or write `feed_through = \"probe\"`",
+            names.subsystems[s]
+        )
+    });
+    let loops = structure.loops.iter().map(|found| {
+        format!(
+            "algebraic loop `{}`: it is solved at the start; from then on every exchange lags a step behind, which is stable only \
+             if the gain around the loop is below 1",
+            loop_text(found, names)
+        )
+    });
+    unknown.chain(loops).collect()
+}
+
+/// What the user of a Richardson estimate should know on this system.
+fn estimate_warnings(
+    system: &System,
+    prepared: &Prepared,
+    structure: &Structure,
+    quality: &[Asymptotics],
+) -> Vec<String> {
+    let m = &system.method;
+    let mut warnings = Vec::new();
+    if !std::iter::once(&m.estimator).chain(&m.monitors).any(|e| e.name() == "richardson") {
+        return warnings;
+    }
+    let (network, names) = (prepared.master.network(), &prepared.names);
+    let feeds_through =
+        |s: usize| network.members[s].outputs.clone().any(|o| !structure.feeds_through[o].is_empty());
+    let can = |s: &usize| network.members[*s].capabilities.can_refresh && feeds_through(*s);
+    let refreshed: Vec<usize> = (0..network.members.len()).filter(can).collect();
+    let better = structure.asymptotics(network, &refreshed);
+    let list: Vec<&str> = refreshed.iter().map(|&s| names.subsystems[s].as_str()).collect();
+    for (o, quality) in quality.iter().enumerate().filter(|(_, q)| **q != Asymptotics::Right) {
+        let cure = match better[o] {
+            Asymptotics::Right => format!(". With `refresh = [\"{}\"]` it does", list.join("\", \"")),
+            _ => String::new(),
+        };
+        warnings.push(format!(
+            "the Richardson estimate of `{}` does not tend to its true error: {}{cure}",
+            names.outputs[o],
+            reason(*quality)
+        ));
+    }
+    if m.schedule.name() == "gauss-seidel" || m.correction.name() != "none" {
+        let what = if m.correction.name() == "none" { "gauss-seidel" } else { m.correction.name() };
+        warnings.push(format!(
+            "the constants of the Richardson estimate are those of extrapolated inputs; with `{what}` it is likely to be too large"
+        ));
+    }
+    warnings
+}
+
+/// Why an estimate is not right, in words.
+fn reason(quality: Asymptotics) -> &'static str {
+    match quality {
+        Asymptotics::Right => "right",
+        Asymptotics::DownstreamOfFeedThrough => "an output with feed-through feeds its subsystem",
+        Asymptotics::FeedThroughChain => "it feeds another output with feed-through through",
+        Asymptotics::Unknown => "feed-through that matters for it is unknown",
+    }
+}
+
+fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> Vec<SubsystemCheck> {
+    let (network, names) = (prepared.master.network(), &prepared.names);
+    let one = |(s, name): (usize, &String)| {
+        let member = &network.members[s];
+        let info = member.simulator.info();
+        let unit = |variable: &str| {
+            let unit = info.variables[info.find(variable)?].unit.as_ref()?;
+            (!unit.symbol.is_empty()).then(|| unit.symbol.clone())
+        };
+        let can = &member.capabilities;
+        let input = |i: usize| {
+            let name = names.inputs[i].variable.clone();
+            let fed_by = if network.wiring.is_coupled(i) { "connection" } else { "signal" };
+            InputCheck { unit: unit(&name), name, fed_by, hold: hold_of(system, names, i) }
+        };
+        let output = |o: usize| {
+            let name = names.outputs[o].variable.clone();
+            let through = network.feed_through_pairs().filter(|&(output, _)| output == o);
+            OutputCheck {
+                unit: unit(&name),
+                feeds_through: through.map(|(_, i)| names.inputs[i].variable.clone()).collect(),
+                estimate: reason(quality[o]),
+                name,
+            }
+        };
+        SubsystemCheck {
+            name: name.clone(),
+            model: info.kind.clone(),
+            rate: prepared.rates[s],
+            step: prepared.step / f64::from(prepared.rates[s]),
+            refreshed: prepared.refreshed.contains(&s),
+            feed_through: if member.feed_through_known {
+                "declared"
+            } else if member.probed.is_some() {
+                "probed"
+            } else {
+                "unknown"
+            },
+            inputs: member.inputs.clone().map(input).collect(),
+            outputs: member.outputs.clone().map(output).collect(),
+            can: Can {
+                restore: can.can_restore,
+                refresh: can.can_refresh,
+                input_derivatives: can.input_derivatives,
+                feed_through_values: can.feed_through_values,
+                return_early: can.may_return_early,
+                fixed_step: can.fixed_step,
+                min_step: can.min_step,
+                max_step: can.max_step,
+            },
+        }
+    };
+    names.subsystems.iter().enumerate().map(one).collect()
+}
+
+fn hold_of(system: &System, names: &Names, input: usize) -> u8 {
+    let own = system.method.holds.iter().find(|(name, _)| name.value == names.inputs[input]);
+    own.map_or(system.method.hold, |(_, order)| *order)
+}
+
+fn connections(network: &Network, names: &Names) -> Vec<ConnectionCheck> {
+    let coupled = (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i));
+    let one = |i: usize| ConnectionCheck {
+        from: network
+            .wiring
+            .sources(i)
+            .map(|(output, gain)| Source { name: names.outputs[output].to_string(), gain })
+            .collect(),
+        to: names.inputs[i].to_string(),
+        offset: network.wiring.offset(i),
+    };
+    coupled.map(one).collect()
+}
+
+fn bonds(prepared: &Prepared) -> Vec<BondCheck> {
+    let (bonds, names) = (&prepared.master.network().bonds, &prepared.names);
+    let port = |p: usize| {
+        let terms = &bonds.terms[bonds.ports[p].terms.clone()];
+        PortCheck {
+            subsystem: names.subsystems[bonds.ports[p].subsystem].clone(),
+            inputs: terms.iter().map(|t| names.inputs[t.u].to_string()).collect(),
+            outputs: terms.iter().map(|t| names.outputs[t.y].to_string()).collect(),
+            factor: terms.first().map_or(0.0, |t| t.factor),
+        }
+    };
+    let one = |(name, ports): (&String, &std::ops::Range<usize>)| BondCheck {
+        name: name.clone(),
+        ports: ports.clone().map(port).collect(),
+    };
+    names.bonds.iter().zip(&bonds.bonds).map(one).collect()
+}
+
+fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
+    let m = &system.method;
+    let chosen = |e: &catalogue::Entry| match e.kind {
+        Kind::Schedule => m.schedule.name() == e.name,
+        Kind::Hold => {
+            std::iter::once(m.hold).chain(m.holds.iter().map(|h| h.1)).any(|h| h.to_string() == e.name)
+        }
+        Kind::Correction => m.correction.name() == e.name,
+        Kind::Estimator => std::iter::once(&m.estimator).chain(&m.monitors).any(|p| p.name() == e.name),
+        Kind::Controller => m.controller.name() == e.name,
+    };
+    let known_mu = m.correction.knob("mu").is_some();
+    let mut list: Vec<MethodCheck> = catalogue::ALL
+        .iter()
+        .filter(|e| e.name != "none")
+        .map(|e| {
+            let given = e.kind == Kind::Correction && e.name == "energy" && chosen(e) && known_mu;
+            let uses = e.uses().filter(|_| !given);
+            method(prepared, e.kind.key(), e.name.to_owned(), chosen(e), uses)
+        })
+        .collect();
+    let model = m.correction.name() == "nepce" && m.correction.word("feed_through", "none") == "model";
+    let derivatives = Some((Ability::FeedThroughValues, Without::Refused));
+    let name = "nepce, feed_through = \"model\"".to_owned();
+    list.push(method(prepared, Kind::Correction.key(), name, model, derivatives));
+    let refresh = !matches!(m.refresh, Refresh::Off);
+    let uses = Some((Ability::Refresh, Without::LeftOut));
+    list.push(method(prepared, "refresh", "refresh".to_owned(), refresh, uses));
+    list
+}
+
+fn method(
+    prepared: &Prepared,
+    kind: &'static str,
+    method: String,
+    chosen: bool,
+    uses: Option<(Ability, Without)>,
+) -> MethodCheck {
+    let members = prepared.master.network().members.iter().enumerate();
+    let lack = |(ability, without): (Ability, Without)| {
+        let missing = members.filter(move |(_, member)| !ability.is_in(member));
+        missing
+            .map(|(s, _)| Lack {
+                subsystem: prepared.names.subsystems[s].clone(),
+                capability: ability.name(),
+                effect: match without {
+                    Without::LowerOrder if prepared.rates[s] > 1 => "sampled at its sub-steps".to_owned(),
+                    _ => without.describe(),
+                },
+            })
+            .collect()
+    };
+    MethodCheck {
+        kind,
+        method,
+        chosen,
+        uses: uses.map(|(ability, _)| ability.name()).into_iter().collect(),
+        lacks: uses.map_or_else(Vec::new, lack),
+    }
+}

@@ -1,0 +1,138 @@
+//! Feed-through as the system file declares it, over what a simulator says of itself.
+
+use crate::Error;
+use crate::source::At;
+use crate::system::{FeedThroughSpec, SubsystemSpec};
+use powerbond_core::subsystem::{
+    Advance, Binding, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
+};
+use powerbond_core::suggest::closest;
+
+/// The simulator with the feed-through that its `[subsystems.name]` declares, if it does.
+pub fn apply(spec: &SubsystemSpec, simulator: Box<dyn Subsystem>) -> Result<Box<dyn Subsystem>, Error> {
+    let feed_through = match &spec.feed_through {
+        None => return Ok(simulator),
+        Some(FeedThroughSpec::Pairs(at)) => {
+            let pairs = pairs(spec, &at.value, simulator.info())?;
+            if let FeedThrough::Declared(own) = &simulator.info().feed_through {
+                agree(spec, at, &pairs, own, simulator.info())?;
+                return Ok(simulator);
+            }
+            FeedThrough::Declared(pairs)
+        }
+        Some(FeedThroughSpec::Unknown | FeedThroughSpec::Probe) => FeedThrough::Unknown,
+    };
+    let mut info = simulator.info().clone();
+    info.feed_through = feed_through;
+    // The simulator would give derivatives in the order of its own list.
+    info.capabilities.feed_through_values = false;
+    Ok(Box::new(Declared { inner: simulator, info }))
+}
+
+type Names = (At<String>, At<String>);
+
+/// Names become indices of variables.
+fn pairs(spec: &SubsystemSpec, names: &[Names], info: &Info) -> Result<Vec<(usize, usize)>, Error> {
+    let find = |name: &At<String>, wanted: Causality, what: &str| {
+        let fitting = || info.variables.iter().filter(|v| v.causality == wanted).map(|v| v.name.as_str());
+        info.find(&name.value).filter(|&v| info.variables[v].causality == wanted).ok_or_else(|| {
+            let hint = match closest(&name.value, fitting()) {
+                Some(near) => format!(" Did you mean `{near}`?"),
+                None => format!(" There are: {}.", fitting().collect::<Vec<_>>().join(", ")),
+            };
+            let message =
+                format!("`{}` ({}) has no {what} `{}`.{hint}", spec.name.value, info.kind, name.value);
+            Error::input(name.place(), message)
+        })
+    };
+    let mut list: Vec<(usize, usize)> = Vec::new();
+    for (output, input) in names {
+        let pair = (find(output, Causality::Output, "output")?, find(input, Causality::Input, "input")?);
+        if list.contains(&pair) {
+            let message = format!("[\"{}\", \"{}\"] is declared twice", output.value, input.value);
+            return Err(Error::input(output.place(), message));
+        }
+        list.push(pair);
+    }
+    Ok(list)
+}
+
+/// A file may repeat what a simulator says of itself, not contradict it.
+fn agree(
+    spec: &SubsystemSpec,
+    at: &At<Vec<Names>>,
+    declared: &[(usize, usize)],
+    own: &[(usize, usize)],
+    info: &Info,
+) -> Result<(), Error> {
+    let name = |v: usize| &info.variables[v].name;
+    let cure = "leave `feed_through` out, or write \"probe\" to have it found out at the start";
+    let subsystem = &spec.name.value;
+    if let Some((_, (output, input))) = declared.iter().zip(&at.value).find(|(pair, _)| !own.contains(pair)) {
+        let message = format!(
+            "`{subsystem}` ({}) says itself that `{}` does not depend on `{}` at the same instant; {cure}",
+            info.kind, output.value, input.value
+        );
+        return Err(Error::input(output.place(), message));
+    }
+    match own.iter().find(|pair| !declared.contains(pair)) {
+        None => Ok(()),
+        Some(&(output, input)) => {
+            let message = format!(
+                "`{subsystem}` ({}) says itself that `{}` depends on `{}` at the same instant, which is missing here; {cure}",
+                info.kind,
+                name(output),
+                name(input)
+            );
+            Err(Error::input(at.place(), message))
+        }
+    }
+}
+
+/// A simulator whose feed-through somebody else declares.
+struct Declared {
+    inner: Box<dyn Subsystem>,
+    info: Info,
+}
+
+impl Subsystem for Declared {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
+        self.inner.bind(binding)
+    }
+
+    fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
+        self.inner.enter(setup)
+    }
+
+    fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner.evaluate(u, y)
+    }
+
+    fn start(&mut self) -> Result<(), SubsystemError> {
+        self.inner.start()
+    }
+
+    fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        self.inner.advance(span, u, y)
+    }
+
+    fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner.probe(z)
+    }
+
+    fn save(&mut self) -> Result<(), SubsystemError> {
+        self.inner.save()
+    }
+
+    fn restore(&mut self) -> Result<(), SubsystemError> {
+        self.inner.restore()
+    }
+
+    fn finish(&mut self) -> Result<(), SubsystemError> {
+        self.inner.finish()
+    }
+}

@@ -224,7 +224,7 @@ fn a_floor_that_is_too_high_ends_with_7_and_names_the_output() {
     let ran = lab.run(&["-s", "1e-3"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(count(&lab.summary(), "at_floor") > 0);
-    assert!(ran.err.contains("over tolerance at the smallest step size"), "{}", ran.err);
+    assert!(ran.out.contains("over tolerance at the smallest step size"), "{}", ran.out);
 }
 
 /// Refused with a line and these words.

@@ -3,6 +3,7 @@
 mod bad_options;
 mod bad_systems;
 mod compare;
+mod crashes;
 mod docs;
 mod energy_correction;
 mod example;

@@ -61,6 +61,112 @@ fn rows_older_than_a_second_are_on_disk() {
     assert!(last >= *old, "rows up to {last} s, progress said {old} s long ago");
 }
 
+/// A step that hangs keeps no row before it from the disk: the second subsystem step takes minutes.
+#[test]
+fn rows_before_a_hanging_step_are_on_disk() {
+    let system = plain().replace("micro_steps = 10", "micro_steps = 200000000");
+    let lab = Lab::with(&system);
+    let mut run =
+        lab.command(&["run", "system.toml", "--output-dir", "out", "-s", "1", "--quiet"]).spawn().unwrap();
+    let begun = Instant::now();
+    let header_only = |text: &str| text.lines().count() < 2;
+    let read = || std::fs::read_to_string(lab.dir.join("out/results.csv")).unwrap_or_default();
+    while begun.elapsed() < Duration::from_secs(20) && header_only(&read()) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let rows = read();
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(!header_only(&rows), "the row at the start is there while the first step hangs");
+}
+
+/// What an earlier run left in the folder is not taken for a part of the next one.
+#[test]
+fn nothing_of_an_earlier_run_stays() {
+    let lab = Lab::with(plain());
+    lab.runs(&["-s", "1e-3", "--jumps", "--report"]);
+    for stale in ["results.parquet", "energy.arrows", "energy.parquet.part", "log.txt"] {
+        lab.write(&format!("out/{stale}"), "old");
+    }
+    // A run that is killed before its first row has left nothing but what it began.
+    let slow = plain().replace("micro_steps = 10", "micro_steps = 200000000");
+    lab.write("slow.toml", &slow);
+    let mut run = lab.command(&["run", "slow.toml", "--output-dir", "out", "-s", "1"]).spawn().unwrap();
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(20) && lab.dir.join("out/log.txt").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let mut left: Vec<String> = std::fs::read_dir(lab.dir.join("out"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["energy.csv", "results.csv", "summary.json"]);
+    let summary = lab.summary();
+    assert_eq!(summary["outcome"], "running");
+    assert_eq!(summary["verdict"]["word"], "unreliable");
+    assert_eq!(summary["config"]["simulation"]["step"], 1.0, "the effective configuration is there");
+    assert_eq!(Csv::read(&lab.dir.join("out/energy.csv")).rows.len(), 0);
+    let reported = lab.powerbond(&["report", "out"]);
+    assert_eq!(reported.code, 0, "{}", reported.err);
+}
+
+/// A cut row, as `kill -9` inside a write can leave it, is left out, and that is said.
+#[test]
+fn a_cut_last_row_is_left_out_with_a_note() {
+    let lab = Lab::with(plain());
+    lab.runs(&["-s", "1e-3"]);
+    std::fs::copy(lab.dir.join("out/results.csv"), lab.dir.join("full.csv")).unwrap();
+    let whole = std::fs::read(lab.dir.join("out/results.csv")).unwrap();
+    // Inside the last number: what is left is a number, but another one.
+    std::fs::write(lab.dir.join("out/results.csv"), &whole[..whole.len() - 5]).unwrap();
+    for cut in ["out", "out/results.csv"] {
+        let ran = lab.powerbond(&["compare", cut, "full.csv", "--rtol", "0"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.err.contains("note: out/results.csv: the last row was cut"), "{}", ran.err);
+    }
+    let ran = lab.powerbond(&["report", "out"]);
+    assert!(ran.code == 0 && ran.err.contains("note: out/results.csv: the last row was cut"), "{}", ran.err);
+    let page = std::fs::read_to_string(lab.dir.join("out/report.html")).unwrap();
+    assert!(page.contains("the last row was cut") && page.contains("\"rows\":4000,"));
+}
+
+/// As somebody who may not write there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_may_not_be_written_is_8() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let lab = Lab::with(plain());
+    let mode = |name: &str, mode: u32| {
+        std::fs::set_permissions(lab.dir.join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    std::fs::create_dir(lab.dir.join("locked")).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_powerbond"), lab.dir.join("powerbond")).unwrap();
+    mode("locked", 0o555);
+    mode("powerbond", 0o755);
+    mode("system.toml", 0o644);
+    // Root may write everywhere: become nobody.
+    let root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    let become_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let prefix = if root { &become_nobody[..] } else { &["env"] };
+    for folder in ["locked", "locked/out"] {
+        let ran = Command::new(prefix[0])
+            .args(&prefix[1..])
+            .args(["./powerbond", "run", "system.toml", "--output-dir", folder])
+            .current_dir(&lab.dir)
+            .output()
+            .unwrap();
+        let err = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(8), "{err}");
+        assert!(err.contains("cannot write locked") && err.contains("Permission denied"), "{err}");
+    }
+    assert_eq!(std::fs::read_dir(lab.dir.join("locked")).unwrap().count(), 0);
+    mode("locked", 0o755);
+}
+
 /// A limit on the size of files stands for a full disk.
 #[test]
 fn a_full_disk_ends_with_8_and_keeps_a_prefix() {

@@ -10,6 +10,7 @@ mod example;
 mod export;
 mod failing_runs;
 mod fmus;
+mod golden;
 mod lab;
 mod listings;
 mod methods;

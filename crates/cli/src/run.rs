@@ -3,7 +3,7 @@
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
 use powerbond::report::REPORT;
-use powerbond::results::{Format, Summary, VerdictSummary};
+use powerbond::results::{Format, Summary, TABLES, VerdictSummary};
 use powerbond::{Error, Run, RunOptions, System};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -196,7 +196,7 @@ fn describe(summary: &Summary, folder: &Path) -> String {
     rows.push(vec!["(engine)".to_owned(), String::new(), quantity(s.engine_seconds, "s")]);
     out += "\n";
     out += &table(&rows);
-    let tables = s.files.as_object().into_iter().flatten().filter_map(|(_, file)| file.as_str());
+    let tables = TABLES.iter().filter_map(|table| s.files[*table].as_str());
     let (outside, inside): (Vec<&str>, Vec<&str>) = tables.partition(|file| Path::new(file).is_absolute());
     out += &format!("\n{} and summary.json are in {}\n", inside.join(", "), folder.display());
     outside.iter().for_each(|file| out += &format!("the recorded variables are in {file}\n"));

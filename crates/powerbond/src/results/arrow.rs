@@ -44,7 +44,7 @@ impl Stream {
         let field = |f: &Field| {
             let field = arrow_schema::Field::new(&f.name, DataType::Float64, false);
             let unit = (!f.unit.is_empty()).then(|| ("unit".to_owned(), f.unit.clone()));
-            field.with_metadata(unit.into_iter().collect())
+            field.with_metadata(unit.into_iter().collect::<HashMap<_, _>>())
         };
         let fields: Vec<arrow_schema::Field> = fields.iter().map(field).collect();
         let full = (BATCH / (8 * fields.len().max(1))).max(64);

@@ -172,3 +172,23 @@ impl Drop for Flusher {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows used to wait for the next row before they were looked at: a step that hung kept them from the disk.
+    #[test]
+    fn rows_get_to_the_disk_while_nothing_else_happens() {
+        let path = std::env::temp_dir().join(format!("powerbond-flusher-{}.csv", std::process::id()));
+        let fields = [Field::new("time", "s"), Field::new("x", "")];
+        let mut writer = Writer::create(&path, Format::Csv, &fields, &Vec::new()).unwrap();
+        let flusher = Flusher::begin([&writer]).unwrap();
+        writer.row([0.0, 0.5]).unwrap();
+        std::thread::sleep(2 * EVERY);
+        let text = std::fs::read_to_string(&path).unwrap();
+        drop(flusher);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(text, "time,x\r\n0,0.5\r\n");
+    }
+}

@@ -81,6 +81,14 @@ impl Prepared {
         self.master.run(&mut Both(&mut self.verdict, observer)).map_err(|error| self.explain(&error))
     }
 
+    /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
+    pub fn unit(&self, name: &VariableName) -> &str {
+        let place = self.names.subsystems.iter().position(|s| *s == name.subsystem);
+        let info = place.map(|s| self.master.network().members[s].simulator.info());
+        let unit = info.and_then(|i| i.variables[i.find(&name.variable)?].unit.as_ref());
+        unit.map_or("", |u| u.symbol.as_str())
+    }
+
     /// A run-time error in words.
     pub fn explain(&self, error: &RunError) -> Error {
         let names = &self.names;

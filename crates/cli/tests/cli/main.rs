@@ -3,12 +3,14 @@
 mod bad_options;
 mod bad_systems;
 mod compare;
+mod crashes;
 mod docs;
 mod energy_correction;
 mod example;
 mod export;
 mod failing_runs;
 mod fmus;
+mod golden;
 mod lab;
 mod listings;
 mod methods;

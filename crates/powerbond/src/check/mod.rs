@@ -5,11 +5,14 @@ mod layout;
 mod svg;
 
 use crate::catalogue::{self, Ability, Kind, Without};
-use crate::system::Refresh;
+use crate::simulators;
+use crate::source::At;
+use crate::system::{Refresh, SimulatorSpec};
 use crate::{Error, Prepared, System};
 use powerbond_core::network::{AlgebraicLoop, Asymptotics, Names, Network, Structure};
 use powerbond_core::observer::Nobody;
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// A system as the engine sees it.
 #[derive(Clone, Debug, Serialize)]
@@ -35,6 +38,8 @@ pub struct Check {
     pub capabilities: Vec<MethodCheck>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What the files of FMUs have that the standard does not allow, although it is understood.
+    pub findings: Vec<FindingCheck>,
     /// Why no consistent initial values were found.
     #[serde(skip)]
     pub failure: Option<Error>,
@@ -175,6 +180,29 @@ pub struct MethodCheck {
     pub lacks: Vec<Lack>,
 }
 
+/// Something in a file of an FMU that the standard does not allow.
+#[derive(Clone, Debug, Serialize)]
+pub struct FindingCheck {
+    /// The FMU, as the system file names it.
+    pub fmu: String,
+    /// The file in it; none for what its library lacks.
+    pub file: Option<&'static str>,
+    /// The line in that file.
+    pub line: Option<u32>,
+    /// What.
+    pub text: String,
+}
+
+impl std::fmt::Display for FindingCheck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: ", self.fmu)?;
+        if let (Some(file), Some(line)) = (self.file, self.line) {
+            write!(f, "{file}:{line}: ")?;
+        }
+        f.write_str(&self.text)
+    }
+}
+
 /// A subsystem that cannot do what a method uses.
 #[derive(Clone, Debug, Serialize)]
 pub struct Lack {
@@ -208,8 +236,38 @@ impl System {
         let mut check = Check::new(self, &prepared, &structure);
         check.warnings.extend(failure.as_ref().map(Error::to_string));
         check.failure = failure;
+        check.findings = self.findings()?;
         prepared.master.finish();
         Ok(check)
+    }
+
+    /// What is wrong with the files of the FMUs although it is understood, each FMU once.
+    pub fn findings(&self) -> Result<Vec<FindingCheck>, Error> {
+        let mut paths: Vec<&At<PathBuf>> = Vec::new();
+        for spec in &self.subsystems {
+            if let SimulatorSpec::Fmu(path, _) = &spec.simulator
+                && !paths.iter().any(|known| known.value == path.value)
+            {
+                paths.push(path);
+            }
+        }
+        let mut findings = Vec::new();
+        for path in paths {
+            let fmu = simulators::open(self.folder(), path)?;
+            let lacks = fmu.load().map_err(|e| Error::input(path.place(), e.to_string()))?;
+            let description = fmu.description();
+            let mut add = |file, line, text| {
+                findings.push(FindingCheck { fmu: path.value.display().to_string(), file, line, text });
+            };
+            for found in &description.findings {
+                add(Some(found.file), Some(found.line), found.text.clone());
+            }
+            if description.more_findings > 0 {
+                add(None, None, format!("{} more findings", description.more_findings));
+            }
+            lacks.into_iter().for_each(|text| add(None, None, text));
+        }
+        Ok(findings)
     }
 }
 
@@ -236,6 +294,7 @@ impl Check {
             adjacency: Adjacency { inputs: text(&structure.coupled), rows: structure.adjacency() },
             capabilities: capabilities(system, prepared),
             warnings,
+            findings: Vec::new(),
             failure: None,
         }
     }

@@ -137,13 +137,17 @@ impl Exchange {
                     .simulator
                     .advance(part, inputs, y)
                     .map_err(|error| RunError::Subsystem { member: s, phase: "step", span: part, error })?;
-                if !self.allow_nonfinite && !finite(y) {
-                    return Err(non_finite(y, member.outputs.start, part));
-                }
                 if advance.reached < part.end - 1e-9 * part.h {
                     return Ok(Swept::Early { member: s, reached: advance.reached });
                 }
                 event |= advance.event;
+            }
+            // Once per stage: a look at every member's few numbers waits for them.
+            for outputs in stage.outputs.iter().filter(|_| !self.allow_nonfinite) {
+                let y = &self.y_step[outputs.clone()];
+                if !finite(y) {
+                    return Err(non_finite(y, outputs.start, part));
+                }
             }
             if stage.parts > 1 {
                 let end = if self.corrects { &self.corrected_end } else { &self.held_end };
@@ -398,10 +402,12 @@ fn slice_or_empty<'a>(values: &'a [f64], range: &std::ops::Range<usize>) -> &'a 
     values.get(range.clone()).unwrap_or(&[])
 }
 
-/// Whether all values are finite: 0·x is 0 only for finite x.
+/// Whether all values are finite: only then is an exponent less than all ones, so that adding one to it stays below the sign.
 #[inline]
 pub(crate) fn finite(values: &[f64]) -> bool {
-    values.iter().map(|v| v * 0.0).sum::<f64>() == 0.0
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    const ONE: u64 = 0x0010_0000_0000_0000;
+    values.iter().fold(0, |all, v| all | ((v.to_bits() & EXPONENT) + ONE)) >> 63 == 0
 }
 
 pub(crate) fn non_finite(y: &[f64], first: usize, span: Span) -> RunError {

@@ -265,11 +265,20 @@ impl Master {
         }
         let (rules, lenient) = (self.settings.initial, self.settings.allow_nonfinite);
         let mut u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
+        // Texts may pass through several members, and change numbers on their way.
+        self.network.packets.forget();
+        for _ in 0..=self.network.members.len() {
+            if !self.network.pass_packets(at_start)? {
+                break;
+            }
+            u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
+        }
         self.look_at_structure(&u)?;
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.start().map_err(|error| fail(s, error))?;
         }
         self.transfer(&mut u, at_start)?;
+        self.network.pass_packets(at_start)?;
         self.begin(start);
         self.read_probes(at_start)?;
         Ok(observer.started(&StartView {
@@ -431,6 +440,7 @@ impl Master {
             let fail = |error| RunError::Subsystem { member: s, phase: "going back", span, error };
             member.simulator.restore().map_err(fail)?;
         }
+        self.network.packets.forget();
         Ok(())
     }
 
@@ -506,6 +516,7 @@ impl Master {
         };
         let flow = observer.accepted(&view, &report);
         self.exchange.commit(&self.policies.schedule, span);
+        self.network.pass_packets(span)?;
         if let Some(doubling) = &mut self.doubling {
             doubling.end_of_pair(span.end, self.exchange.history.values(0));
         }

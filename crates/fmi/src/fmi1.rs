@@ -9,11 +9,11 @@ use crate::calls::{Experiment, Names, Stepped};
 use crate::description::Kind;
 use crate::error::LibraryError;
 use crate::library::Library;
-use crate::log::{Environment, attributed, copy_text};
+use crate::log::{Environment, attributed};
 use crate::numbers::Numbers;
 use crate::status::{MISSING, OK, Status};
 use std::cell::Cell;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
 type Component = *mut c_void;
@@ -54,6 +54,8 @@ pub(crate) const NAMES: Names = Names {
     reset: "fmiResetSlave",
     event: "",
     configuration: "",
+    get_packet: "fmiGetString",
+    set_packet: "fmiSetString",
 };
 
 /// `fmiCallbackFunctions`, passed by value.
@@ -227,22 +229,18 @@ impl Instance {
         })
     }
 
-    pub fn set_texts(&self, reference: u32, values: &[CString]) -> c_int {
-        let Some(function) = self.api.set_string else { return MISSING };
-        let pointers: Vec<*const c_char> = values.iter().map(|c| c.as_ptr()).collect();
+    pub fn set_texts(&self, reference: u32, values: &[*const c_char]) -> c_int {
+        let (Some(function), 1) = (self.api.set_string, values.len()) else { return MISSING };
         // Safety: section 3.2.2: the FMU copies strings during the call. Variables of FMI 1 are scalars.
-        attributed(&self.environment, || unsafe {
-            function(self.component, &reference, 1, pointers.as_ptr())
-        })
+        attributed(&self.environment, || unsafe { function(self.component, &reference, 1, values.as_ptr()) })
     }
 
-    pub fn get_text(&self, reference: u32) -> (c_int, String) {
-        let Some(function) = self.api.get_string else { return (MISSING, String::new()) };
-        let mut text = std::ptr::null();
-        // Safety: section 3.2.2: the string stays valid until the next call; it is copied before.
-        let code =
-            attributed(&self.environment, || unsafe { function(self.component, &reference, 1, &mut text) });
-        (code, if code > 1 { String::new() } else { copy_text(text) })
+    pub fn get_texts(&self, reference: u32, values: &mut [*const c_char]) -> c_int {
+        let (Some(function), 1) = (self.api.get_string, values.len()) else { return MISSING };
+        // Safety: section 3.2.2: as many values as references.
+        attributed(&self.environment, || unsafe {
+            function(self.component, &reference, 1, values.as_mut_ptr())
+        })
     }
 
     pub fn enter_initialization(&self, experiment: &Experiment) -> c_int {

@@ -8,7 +8,7 @@ use crate::calls::{Direction, Experiment, Names, Stepped};
 use crate::description::Kind;
 use crate::error::LibraryError;
 use crate::library::Library;
-use crate::log::{Environment, copy_text};
+use crate::log::Environment;
 use crate::numbers::Numbers;
 use crate::status::{MISSING, OK, Status};
 use std::cell::Cell;
@@ -54,6 +54,8 @@ pub(crate) const NAMES: Names = Names {
     reset: "fmi2Reset",
     event: "",
     configuration: "",
+    get_packet: "fmi2GetString",
+    set_packet: "fmi2SetString",
 };
 
 /// `fmi2CallbackFunctions`.
@@ -256,19 +258,16 @@ impl Instance {
         unsafe { function(self.component, references.as_ptr(), references.len(), values.as_mut_ptr()) }
     }
 
-    pub fn set_texts(&self, reference: u32, values: &[CString]) -> c_int {
-        let Some(function) = self.api.set_string else { return MISSING };
-        let pointers: Vec<*const c_char> = values.iter().map(|c| c.as_ptr()).collect();
+    pub fn set_texts(&self, reference: u32, values: &[*const c_char]) -> c_int {
+        let (Some(function), 1) = (self.api.set_string, values.len()) else { return MISSING };
         // Safety: section 2.1.7: the FMU copies strings during the call. Variables of FMI 2 are scalars.
-        unsafe { function(self.component, &reference, 1, pointers.as_ptr()) }
+        unsafe { function(self.component, &reference, 1, values.as_ptr()) }
     }
 
-    pub fn get_text(&self, reference: u32) -> (c_int, String) {
-        let Some(function) = self.api.get_string else { return (MISSING, String::new()) };
-        let mut text = std::ptr::null();
-        // Safety: section 2.1.7: the string stays valid until the next call; it is copied before.
-        let code = unsafe { function(self.component, &reference, 1, &mut text) };
-        (code, if code > 1 { String::new() } else { copy_text(text) })
+    pub fn get_texts(&self, reference: u32, values: &mut [*const c_char]) -> c_int {
+        let (Some(function), 1) = (self.api.get_string, values.len()) else { return MISSING };
+        // Safety: section 2.1.7: as many values as references.
+        unsafe { function(self.component, &reference, 1, values.as_mut_ptr()) }
     }
 
     pub fn enter_initialization(&self, experiment: &Experiment) -> c_int {

@@ -7,14 +7,15 @@ use crate::fmi3::Intermediate;
 use crate::fmu::{Fmu, Options, Ticket};
 use crate::loaded::{Loaded, intermediate_inputs};
 use crate::machine::{Machine, Phase};
+use crate::packets::Cell;
 use crate::ports::Ports;
 use crate::settings::{Setting, Settings};
-use crate::status::{OK, Status};
+use crate::status::OK;
 use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
 use crate::transfer::Route;
 use crate::value::Value;
 use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
+    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
 };
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
@@ -43,6 +44,8 @@ pub struct FmuSubsystem {
     state: *mut c_void,
     probes: Route,
     columns: Vec<Column>,
+    /// Texts and binaries that have been read or set.
+    cells: Vec<Cell>,
     info: Arc<Info>,
     ports: Arc<Ports>,
     settings: Settings,
@@ -110,6 +113,7 @@ impl FmuSubsystem {
             },
             time: f64::NEG_INFINITY,
             columns: Vec::new(),
+            cells: Vec::new(),
             info,
             ports,
             settings,
@@ -180,10 +184,21 @@ impl FmuSubsystem {
     /// Reads a text variable.
     pub fn text(&self, name: &str) -> Option<String> {
         let description = self.fmu.description();
-        let variable = &description.variables[description.find(name)?];
-        let (code, text) = self.machine.calls.get_text(variable.reference);
-        let fine = matches!(Status::from_code(code), Status::Ok | Status::Warning);
-        (variable.kind == Kind::String && fine).then_some(text)
+        let v = description.find(name).filter(|&v| description.variables[v].kind == Kind::String)?;
+        let mut cell = Cell::new(description, &self.ports, v as u32);
+        let bytes = cell.read(&self.machine, 0).ok()?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// The buffers of a text or a binary, made at its first use, and its place in them.
+    fn cell(&mut self, packet: usize) -> (usize, usize) {
+        let port = self.ports.packet_places[packet];
+        let known = self.cells.iter().position(|cell| cell.variable == port.variable);
+        let place = known.unwrap_or_else(|| {
+            self.cells.push(Cell::new(self.fmu.description(), &self.ports, port.variable));
+            self.cells.len() - 1
+        });
+        (place, port.element as usize)
     }
 
     fn status_error(&self, name: &str, error: SubsystemError) -> FmuError {
@@ -334,6 +349,7 @@ impl Subsystem for FmuSubsystem {
     fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
         self.machine.reset()?;
         self.stepper.engine_goes_back = false;
+        self.cells.clear();
         if let StepRule::Constant(first) = &mut self.stepper.rule {
             *first = None;
         }
@@ -432,6 +448,30 @@ impl Subsystem for FmuSubsystem {
         self.machine.check(self.machine.calls.set_state(self.state), self.machine.calls.names().set_state)?;
         self.machine.set_phase(Phase::Stepping);
         self.time = self.stepper.saved_time;
+        Ok(())
+    }
+
+    fn packets(&self) -> &[Packet] {
+        &self.ports.packets
+    }
+
+    fn read_packet(&mut self, packet: usize, bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
+        let (place, element) = self.cell(packet);
+        bytes.extend_from_slice(self.cells[place].read(&self.machine, element)?);
+        Ok(())
+    }
+
+    fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
+        let (place, element) = self.cell(packet);
+        let in_steps = self.stepper.event_mode && self.machine.phase() == Phase::Stepping;
+        if in_steps {
+            // Texts and binaries are discrete: with `eventModeUsed` they change at events only.
+            self.machine.enter_event_mode()?;
+        }
+        self.cells[place].write(&self.machine, element, bytes)?;
+        if in_steps {
+            self.machine.settle_events()?;
+        }
         Ok(())
     }
 

@@ -156,9 +156,14 @@ impl Machine {
 
     /// Handles an event at the end of a step.
     pub fn handle_event(&self) -> Result<Option<f64>, SubsystemError> {
-        let Calls::Fmi3(instance) = &self.calls else { return Ok(None) };
-        self.check(instance.enter_event_mode(), self.calls.names().event)?;
+        self.enter_event_mode()?;
         self.settle_events()
+    }
+
+    /// From step mode to event mode, where discrete inputs may change.
+    pub fn enter_event_mode(&self) -> Result<(), SubsystemError> {
+        let Calls::Fmi3(instance) = &self.calls else { return Ok(()) };
+        self.check(instance.enter_event_mode(), self.calls.names().event)
     }
 
     /// Back to the state after instantiation.

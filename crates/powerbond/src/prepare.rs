@@ -18,7 +18,7 @@ use powerbond_core::network::{
     Subject, VariableName,
 };
 use powerbond_core::observer::{Both, Observer};
-use powerbond_core::subsystem::{Span, ValueKind};
+use powerbond_core::subsystem::{Span, Subsystem, ValueKind};
 use powerbond_core::suggest::closest;
 use powerbond_core::verdict::{Circumstances, Verdict};
 use std::cell::Cell;
@@ -442,6 +442,17 @@ impl System {
         let texts: Vec<String> = all.iter().map(VariableName::to_string).collect();
         for pattern in self.record.variables.iter().chain(&self.record.exclude) {
             if pattern.value != "*" && !texts.iter().any(|t| glob::fits(&pattern.value, t)) {
+                let is_packet = |(name, simulator): (&str, &dyn Subsystem)| {
+                    simulator
+                        .packets()
+                        .iter()
+                        .any(|p| glob::fits(&pattern.value, &format!("{name}.{}", p.name)))
+                };
+                if builder.subsystems().any(is_packet) {
+                    let message =
+                        format!("`{}` is a text or a binary; only numbers are recorded", pattern.value);
+                    return Err(Error::input(pattern.place(), message));
+                }
                 let hint = closest(&pattern.value, texts.iter().map(String::as_str));
                 let hint = hint.map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
                 return Err(Error::input(

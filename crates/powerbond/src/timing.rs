@@ -1,6 +1,8 @@
 //! How long each subsystem takes, measured on a sample of its calls so that the clock costs next to nothing.
 
-use powerbond_core::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
+use powerbond_core::subsystem::{
+    Advance, Binding, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
+};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -96,6 +98,18 @@ impl Subsystem for Timed {
 
     fn restore(&mut self) -> Result<(), SubsystemError> {
         self.inner.restore()
+    }
+
+    fn packets(&self) -> &[Packet] {
+        self.inner.packets()
+    }
+
+    fn read_packet(&mut self, packet: usize, bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
+        self.inner.read_packet(packet, bytes)
+    }
+
+    fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
+        self.inner.write_packet(packet, bytes)
     }
 
     fn finish(&mut self) -> Result<(), SubsystemError> {

@@ -73,3 +73,124 @@ fn strict_checks_refuse_what_is_understood_all_the_same() {
     let document = lab.powerbond(&["check", "system.toml", "--strict", "--json"]);
     assert_eq!((document.code, &document.json()["findings"][0]["line"]), (3, &line("isFriendly").into()));
 }
+
+/// Two FMUs that talk to each other, one of FMI 2.0, one of FMI 3.0.
+const TALK: &str = r#"[simulation]
+stop = 1.0
+step = 0.1
+[subsystems.a]
+fmu = "a"
+parameters = { name = "Änne" }
+[subsystems.b]
+fmu = "b"
+parameters = { name = "b" }
+[[connections]]
+from = "a.said"
+to = "b.heard"
+[[connections]]
+from = "b.said"
+to = "a.heard"
+"#;
+
+/// Both count the steps of the other as they hear of them: at the end of step n what was said at its beginning, n − 1.
+#[test]
+fn texts_travel_between_all_versions() {
+    for (a, b) in [("words2", "words3"), ("words2", "words2"), ("words3", "words3"), ("words3", "words2")] {
+        let lab = Lab::with(TALK);
+        place(&lab, a, "a", |xml| xml);
+        place(&lab, b, "b", |xml| xml);
+        lab.runs(&[]);
+        let results = lab.results();
+        for column in ["a.number", "b.number"] {
+            let wanted: Vec<f64> = (0..=10).map(|n| f64::from((n - 1).max(0))).collect();
+            assert_eq!(results.column(column), wanted, "{a}, {b}: {column}");
+        }
+        assert!(!results.header.iter().any(|name| name.ends_with("said")), "texts are not recorded");
+        // As many texts came as were new: one for the start and one per step.
+        assert!(results.column("a.sets").last().unwrap() - 10.0 < 2.0, "{a}, {b}");
+        let checked = lab.powerbond(&["check", "system.toml", "--graph", "g.svg"]);
+        assert_eq!(checked.code, 0, "{}", checked.err);
+        assert!(checked.out.contains("b.heard = a.said"), "{}", checked.out);
+        let svg = std::fs::read_to_string(lab.dir.join("g.svg")).unwrap();
+        assert!(svg.contains("heard") && svg.contains("said"));
+    }
+}
+
+/// Steps in pairs are taken back and made again; texts come back with them.
+#[test]
+fn texts_are_taken_back_with_their_steps() {
+    let method = "[method]\nmonitors = [\"richardson\"]\n";
+    let rows = |method: &str, events: &str| {
+        let system = edit(TALK, "fmu = \"b\"", &format!("fmu = \"b\"\noptions = {{ events = {events} }}"));
+        // The estimate needs a number to compare.
+        let number =
+            "[subsystems.c]\nmodel = \"algebraic/gain\"\n[[connections]]\nfrom = \"a.steps\"\nto = \"c.u\"\n";
+        let lab = Lab::with(&format!("{system}{number}{method}"));
+        place(&lab, "words2", "a", |xml| xml);
+        place(&lab, "words3", "b", |xml| xml);
+        lab.runs(&[]);
+        let results = lab.results();
+        ["a.number", "b.number"].map(|name| results.column(name))
+    };
+    let plain = rows("", "false");
+    assert_eq!(rows(method, "false"), plain);
+    assert_eq!(rows(method, "true"), plain);
+    assert_eq!(rows("", "true"), plain, "with event mode, discrete inputs change in it");
+}
+
+#[test]
+fn binaries_and_elements_of_arrays_travel() {
+    let wires = "[[connections]]\nfrom = \"a.bytes_out\"\nto = \"b.bytes_in\"\n\
+                 [[connections]]\nfrom = \"a.said\"\nto = \"b.pair[2]\"\n\
+                 [[connections]]\nfrom = \"b.swapped[1]\"\nto = \"a.heard\"\n";
+    let lab = Lab::with(&format!("{}{wires}", TALK.split("[[connections]]").next().unwrap()));
+    place(&lab, "words3", "a", |xml| xml);
+    place(&lab, "words3", "b", |xml| xml);
+    lab.runs(&[]);
+    let results = lab.results();
+    // At the end of step n its inputs are those of its beginning: n − 1 bytes.
+    let wanted: Vec<f64> = (0..=10).map(|n| f64::from((n - 1).max(0))).collect();
+    assert_eq!(results.column("b.size"), wanted);
+    // a hears its own words from the second element of b's pair, another step later.
+    let wanted: Vec<f64> = (0..=10).map(|n| f64::from((n - 2).max(0))).collect();
+    assert_eq!(results.column("a.number"), wanted);
+}
+
+#[test]
+fn texts_and_binaries_connect_to_their_like_only() {
+    let check = |from: &str, to: &str, more: &str, says: &[&str]| {
+        let head = TALK.split("[[connections]]").next().unwrap();
+        let lab = Lab::with(&format!("{head}[[connections]]\nfrom = {from}\nto = \"{to}\"\n{more}"));
+        place(&lab, "words3", "a", |xml| xml);
+        place(&lab, "words3", "b", |xml| {
+            edit(
+                &xml,
+                "<UInt64 name=\"size\"",
+                "<Float64 name=\"u\" valueReference=\"20\" causality=\"input\" start=\"0\"/><UInt64 name=\"size\"",
+            )
+        });
+        let ran = lab.run(&[]);
+        assert_eq!(ran.code, 3, "{from} → {to}: {}", ran.err);
+        for part in ["system.toml:"].iter().chain(says) {
+            assert!(ran.err.contains(part), "`{part}` in\n{}", ran.err);
+        }
+    };
+    check(
+        "\"a.said\"",
+        "b.bytes_in",
+        "",
+        &["`a.said` is a text", "`b.bytes_in` is a binary of type text/csv"],
+    );
+    check("\"a.steps\"", "b.heard", "", &["`a.steps` is a real number", "`b.heard` is a text"]);
+    check("\"a.said\"", "b.u", "", &["`a.said` is a text", "`b.u` is a real number"]);
+    check("\"a.heard\"", "b.heard", "", &["`a.heard` is an input, an output is needed"]);
+    check("\"a.said\"", "b.said", "", &["`b.said` is an output, an input is needed"]);
+    check("\"a.said\"", "b.heard", "gain = 2", &["passed on as it is"]);
+    let twice = "[[connections]]\nfrom = \"b.said\"\nto = \"b.heard\"\n";
+    check("\"a.said\"", "b.heard", twice, &["fed already"]);
+    check("\"a.sad\"", "b.heard", "", &["has no output `sad`"]);
+    let recorded = "[record]\nvariables = [\"a.said\"]\n";
+    check("\"a.said\"", "b.heard", recorded, &["`a.said` is a text or a binary; only numbers are recorded"]);
+    let external = "[inputs]\n\"b.heard\" = 1.0\n";
+    check("\"a.said\"", "b.heard", external, &["`b.heard` is a text; a variable with a number is needed"]);
+}

@@ -153,6 +153,15 @@ pub enum Dimension {
     Parameter(u32),
 }
 
+/// What a binary variable holds (FMI 3).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BinaryFormat {
+    /// `None`: bytes of any kind.
+    pub mime_type: Option<String>,
+    /// In bytes.
+    pub max_size: Option<u64>,
+}
+
 /// A variable.
 #[derive(Clone, Debug)]
 pub struct Variable {
@@ -186,6 +195,8 @@ pub struct Variable {
     pub dimensions: Box<[Dimension]>,
     /// Can be set and read inside a step (FMI 3).
     pub intermediate_update: bool,
+    /// What a binary holds, if the file says so.
+    pub binary: Option<Box<BinaryFormat>>,
     /// The index of the variable of which this one is another name.
     pub alias_of: Option<u32>,
     /// The value is the negative of the variable with the same reference (FMI 1).

@@ -2,7 +2,7 @@
 
 use super::types::{TypeDefinition, Units};
 use super::xml::{Notes, elements};
-use super::{Causality, Dimension, Initial, Kind, Variability, Variable, Version};
+use super::{BinaryFormat, Causality, Dimension, Initial, Kind, Variability, Variable, Version};
 use crate::error::{DescriptionError, DescriptionProblem};
 use crate::value::{Value, hex};
 use roxmltree::{Attribute, Node};
@@ -131,6 +131,7 @@ fn read_one(
         declared_type: draft.declared_type,
         dimensions,
         intermediate_update: draft.intermediate,
+        binary: draft.binary,
         alias_of: None,
         negated: draft.negated,
         description: draft.description.unwrap_or("").into(),
@@ -155,6 +156,7 @@ struct Draft<'n> {
     relative: Option<bool>,
     intermediate: bool,
     negated: bool,
+    binary: Option<Box<BinaryFormat>>,
 }
 
 impl<'n> Draft<'n> {
@@ -208,6 +210,16 @@ impl<'n> Draft<'n> {
             }
             "relativeQuantity" => self.relative = Some(notes.boolean(node, name, text)),
             "intermediateUpdate" => self.intermediate = notes.boolean(node, name, text),
+            // The default says nothing about what the bytes are.
+            "mimeType" if text != "application/octet-stream" => {
+                self.binary.get_or_insert_default().mime_type = Some(text.to_owned());
+            }
+            "maxSize" => match text.trim().parse() {
+                Ok(size) => self.binary.get_or_insert_default().max_size = Some(size),
+                Err(_) => {
+                    notes.note(node, || format!("`maxSize` is `{text}`, which is no size; it is ignored"))
+                }
+            },
             "alias" => {
                 self.negated = text == "negatedAlias";
                 if self.negated {
@@ -226,7 +238,6 @@ impl<'n> Draft<'n> {
             | "clocks"
             | "canHandleMultipleSetPerTimeInstant"
             | "mimeType"
-            | "maxSize"
             | "fixed"
             | "min"
             | "max"

@@ -385,6 +385,15 @@ fn reason(quality: Asymptotics) -> &'static str {
 
 fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> Vec<SubsystemCheck> {
     let (network, names) = (prepared.master.network(), &prepared.names);
+    // Texts and binaries that a subsystem gives (0) or takes (1), each once.
+    let packets = |subsystem: &str, side: usize| {
+        let ends = names.packets.iter().map(|(from, to)| [from, to][side]);
+        let own = ends.filter(|end| end.subsystem == subsystem).map(|end| end.variable.clone());
+        own.collect::<std::collections::BTreeSet<_>>().into_iter()
+    };
+    let packet_input = |name| InputCheck { name, unit: None, fed_by: "connection", hold: 0 };
+    let packet_output =
+        |name| OutputCheck { name, unit: None, feeds_through: Vec::new(), estimate: "it is no number" };
     let one = |(s, name): (usize, &String)| {
         let member = &network.members[s];
         let info = member.simulator.info();
@@ -421,8 +430,8 @@ fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> 
             } else {
                 "unknown"
             },
-            inputs: member.inputs.clone().map(input).collect(),
-            outputs: member.outputs.clone().map(output).collect(),
+            inputs: member.inputs.clone().map(input).chain(packets(name, 1).map(packet_input)).collect(),
+            outputs: member.outputs.clone().map(output).chain(packets(name, 0).map(packet_output)).collect(),
             can: Can {
                 restore: can.can_restore,
                 refresh: can.can_refresh,
@@ -454,7 +463,12 @@ fn connections(network: &Network, names: &Names) -> Vec<ConnectionCheck> {
         to: names.inputs[i].to_string(),
         offset: network.wiring.offset(i),
     };
-    coupled.map(one).collect()
+    let packets = names.packets.iter().map(|(from, to)| ConnectionCheck {
+        from: vec![Source { name: from.to_string(), gain: 1.0 }],
+        to: to.to_string(),
+        offset: 0.0,
+    });
+    coupled.map(one).chain(packets).collect()
 }
 
 fn bonds(prepared: &Prepared) -> Vec<BondCheck> {

@@ -82,6 +82,7 @@ fn document(d: &ModelDescription, findings: &[String]) -> Value {
         json!({
             "model_identifier": c.model_identifier, "variable_step_size": c.can_handle_variable_step_size,
             "fixed_internal_step_size": c.fixed_internal_step_size, "input_derivatives": c.can_interpolate_inputs,
+            "output_derivatives": c.max_output_derivative_order,
             "state": c.can_get_and_set_state, "serialized_state": c.can_serialize_state,
             "directional_derivatives": c.provides_directional_derivatives, "once_per_process": c.only_once_per_process,
             "event_mode": c.has_event_mode, "early_return": c.might_return_early,
@@ -129,6 +130,7 @@ fn describe(d: &ModelDescription, all: bool) -> String {
             }];
             for (flag, word) in [
                 (c.can_interpolate_inputs, "follows input derivatives"),
+                (c.max_output_derivative_order > 0, "knows output derivatives"),
                 (c.can_get_and_set_state, "can go back"),
                 (c.provides_directional_derivatives, "knows ∂y/∂u"),
                 (c.has_event_mode, "event mode"),

@@ -12,6 +12,7 @@ use crate::exchange::{Exchange, Swept};
 use crate::extrapolation::Extrapolation;
 use crate::network::{Initial, Network, Schedule, Structure, initial, probe_feed_through};
 use crate::observer::{Flow, Observer, StartView, StepReport};
+use crate::slopes::Slopes;
 use crate::statistics::Statistics;
 use crate::subsystem::{Inputs, Setup, Span};
 use crate::view::StepView;
@@ -47,6 +48,8 @@ pub struct Settings {
     /// Inputs (flat) at communication points before the start, oldest first: held inputs have their full order at once.
     /// Big steps of the classic Richardson estimate use every other one, counted back from the start.
     pub past: Vec<(f64, Vec<f64>)>,
+    /// Where a subsystem gives derivatives of its outputs, inputs are held by them and not by differences of the past.
+    pub slopes: bool,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
     /// Stop when the energy through a bond grows without bound.
@@ -68,6 +71,7 @@ impl Settings {
             initial: Initial::default(),
             probe: Vec::new(),
             past: Vec::new(),
+            slopes: false,
             allow_nonfinite: false,
             stop_runaway: true,
             sample_feed_through: false,
@@ -159,6 +163,7 @@ impl Master {
             !settings.refresh.is_empty() || policies.estimators.iter().any(|e| e.improves()),
         );
         exchange.allow_nonfinite = settings.allow_nonfinite;
+        exchange.slopes = settings.slopes.then(|| Slopes::new(&network));
         let mut external = vec![false; network.n_inputs];
         network.externals.iter().for_each(|e| external[e.input] = true);
         let wish = policies.controller.first();
@@ -278,8 +283,8 @@ impl Master {
             member.simulator.start().map_err(|error| fail(s, error))?;
         }
         self.transfer(&mut u, at_start)?;
-        self.network.pass_packets(at_start)?;
         self.begin(start);
+        self.arrive(at_start)?;
         self.read_probes(at_start)?;
         Ok(observer.started(&StartView {
             t: start,
@@ -516,7 +521,7 @@ impl Master {
         };
         let flow = observer.accepted(&view, &report);
         self.exchange.commit(&self.policies.schedule, span);
-        self.network.pass_packets(span)?;
+        self.arrive(span)?;
         if let Some(doubling) = &mut self.doubling {
             doubling.end_of_pair(span.end, self.exchange.history.values(0));
         }
@@ -530,6 +535,12 @@ impl Master {
             }
         }
         runaway.map(|()| flow)
+    }
+
+    /// What is passed on and asked for at a communication point, the end of `span`, beside numbers.
+    fn arrive(&mut self, span: Span) -> Result<(), RunError> {
+        self.network.pass_packets(span)?;
+        self.exchange.slopes.iter_mut().try_for_each(|slopes| slopes.read(&mut self.network, span))
     }
 
     /// Policies and meter learn from an attempt.

@@ -180,6 +180,8 @@ pub struct Capabilities {
     pub can_refresh: bool,
     /// The highest derivative of inputs that `advance` follows: 0, 1 or 2.
     pub input_derivatives: u8,
+    /// The highest derivative of its outputs that it knows; from 1 on `output_derivatives` works.
+    pub output_derivatives: u8,
     /// `feed_through` returns ∂y/∂u at the current point.
     pub feed_through_values: bool,
     /// `advance` may come back before the end of its span.
@@ -321,6 +323,12 @@ pub trait Subsystem {
     /// ∂y/∂u at the current point, in the order of [`Binding::feed_through`].
     fn feed_through(&mut self, _d: &mut [f64]) -> Result<(), SubsystemError> {
         Err(SubsystemError::Unsupported { call: "feed_through" })
+    }
+
+    /// First derivatives of the outputs with respect to time, per second, at the current point; NaN where one is not
+    /// known.
+    fn output_derivatives(&mut self, _dy: &mut [f64]) -> Result<(), SubsystemError> {
+        Err(SubsystemError::Unsupported { call: "output_derivatives" })
     }
 
     /// The probes' values; called at the ends of steps, a few of which may be taken back.

@@ -70,6 +70,7 @@ pub(crate) struct Names {
     pub exit: &'static str,
     pub step: &'static str,
     pub derivatives: &'static str,
+    pub output_derivatives: &'static str,
     pub directional: &'static str,
     pub get_state: &'static str,
     pub set_state: &'static str,
@@ -218,6 +219,11 @@ impl Calls {
             Calls::Fmi2(instance) => instance.set_input_derivatives(references, orders, values),
             Calls::Fmi3(_) => crate::status::MISSING,
         }
+    }
+
+    /// Derivatives of outputs: an order per variable, a value per element.
+    pub fn output_derivatives(&self, references: &[u32], orders: &[c_int], values: &mut [f64]) -> c_int {
+        each!(self, instance => instance.output_derivatives(references, orders, values))
     }
 
     pub fn directional(&self, direction: Direction<'_>) -> c_int {

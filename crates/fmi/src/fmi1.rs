@@ -36,6 +36,7 @@ type Instantiate = unsafe extern "C" fn(
 type Initialize = unsafe extern "C" fn(Component, f64, c_char, f64) -> c_int;
 type DoStep = unsafe extern "C" fn(Component, f64, f64, c_char) -> c_int;
 type SetDerivatives = unsafe extern "C" fn(Component, *const u32, usize, *const c_int, *const f64) -> c_int;
+type GetDerivatives = unsafe extern "C" fn(Component, *const u32, usize, *const c_int, *mut f64) -> c_int;
 
 pub(crate) const NAMES: Names = Names {
     instantiate: "fmiInstantiateSlave",
@@ -47,6 +48,7 @@ pub(crate) const NAMES: Names = Names {
     exit: "fmiInitializeSlave",
     step: "fmiDoStep",
     derivatives: "fmiSetRealInputDerivatives",
+    output_derivatives: "fmiGetRealOutputDerivatives",
     directional: "",
     get_state: "",
     set_state: "",
@@ -100,6 +102,7 @@ pub(crate) struct Api {
     get_string: Option<unsafe extern "C" fn(Component, *const u32, usize, *mut *const c_char) -> c_int>,
     set_string: Option<unsafe extern "C" fn(Component, *const u32, usize, *const *const c_char) -> c_int>,
     set_derivatives: Option<SetDerivatives>,
+    get_derivatives: Option<GetDerivatives>,
     get_real_status: Option<unsafe extern "C" fn(Component, c_int, *mut f64) -> c_int>,
     // Last, so that the functions go before the code they point to.
     _library: Library,
@@ -124,6 +127,7 @@ impl Api {
             set_boolean: library.optional(&name("fmiSetBoolean")),
             get_string: library.optional(&name("fmiGetString")),
             set_string: library.optional(&name("fmiSetString")),
+            get_derivatives: library.optional(&name("fmiGetRealOutputDerivatives")),
             set_derivatives: library.optional(&name("fmiSetRealInputDerivatives")),
             get_real_status: library.optional(&name("fmiGetRealStatus")),
             _library: library,
@@ -132,6 +136,10 @@ impl Api {
 
     pub fn has_input_derivatives(&self) -> bool {
         self.set_derivatives.is_some()
+    }
+
+    pub fn has_output_derivatives(&self) -> bool {
+        self.get_derivatives.is_some()
     }
 }
 
@@ -284,6 +292,16 @@ impl Instance {
         // Safety: section 3.2.2: called before the step, for inputs; three arrays of the same length.
         attributed(&self.environment, || unsafe {
             function(self.component, references.as_ptr(), references.len(), orders.as_ptr(), values.as_ptr())
+        })
+    }
+
+    pub fn output_derivatives(&self, references: &[u32], orders: &[c_int], values: &mut [f64]) -> c_int {
+        assert!(references.len() == orders.len() && references.len() == values.len());
+        let Some(function) = self.api.get_derivatives else { return MISSING };
+        let n = references.len();
+        // Safety: section 3.2.2: called between steps, for outputs; three arrays of the same length.
+        attributed(&self.environment, || unsafe {
+            function(self.component, references.as_ptr(), n, orders.as_ptr(), values.as_mut_ptr())
         })
     }
 

@@ -12,7 +12,7 @@ use crate::ports::Ports;
 use crate::settings::{Setting, Settings};
 use crate::status::OK;
 use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
-use crate::transfer::Route;
+use crate::transfer::{OutputDerivatives, Route};
 use crate::value::Value;
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
@@ -44,6 +44,7 @@ pub struct FmuSubsystem {
     state: *mut c_void,
     probes: Route,
     columns: Vec<Column>,
+    derivatives: OutputDerivatives,
     /// Texts and binaries that have been read or set.
     cells: Vec<Cell>,
     info: Arc<Info>,
@@ -113,6 +114,7 @@ impl FmuSubsystem {
             },
             time: f64::NEG_INFINITY,
             columns: Vec::new(),
+            derivatives: OutputDerivatives::default(),
             cells: Vec::new(),
             info,
             ports,
@@ -320,6 +322,9 @@ impl Subsystem for FmuSubsystem {
         self.outputs = route(&binding.outputs);
         self.probes = route(&binding.probes);
         self.columns = self.columns(binding);
+        if self.info.capabilities.output_derivatives > 0 {
+            self.derivatives = OutputDerivatives::new(description, &self.ports, &binding.outputs);
+        }
         self.stepper.scratch = vec![0.0; binding.inputs.len()];
         self.stepper.middle = vec![0.0; binding.inputs.len()];
         let (references, places) = self.real_inputs(&binding.inputs);
@@ -424,6 +429,13 @@ impl Subsystem for FmuSubsystem {
             }
         }
         Ok(())
+    }
+
+    fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
+        if self.info.capabilities.output_derivatives == 0 {
+            return Err(SubsystemError::Unsupported { call: "output_derivatives" });
+        }
+        self.derivatives.receive(&self.machine, dy)
     }
 
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {

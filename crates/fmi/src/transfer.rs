@@ -7,6 +7,7 @@ use crate::numbers::Numbers;
 use crate::ports::Ports;
 use powerbond_core::subsystem::SubsystemError;
 use std::collections::BTreeMap;
+use std::ffi::c_int;
 use std::sync::Arc;
 
 /// How a list of variables is set or read.
@@ -80,6 +81,43 @@ impl Route {
             }
             Route::Grouped(groups) => groups.iter_mut().try_for_each(|group| group.receive(machine, values)),
         }
+    }
+}
+
+/// First derivatives of bound outputs.
+#[derive(Default)]
+pub(crate) struct OutputDerivatives {
+    references: Vec<u32>,
+    orders: Vec<c_int>,
+    values: Vec<f64>,
+    /// Places in the engine's slice and in `values`.
+    map: Vec<(u32, u32)>,
+}
+
+impl OutputDerivatives {
+    /// For variables of [`Ports::info`], by index. Only `Float64` has derivatives.
+    pub fn new(description: &ModelDescription, ports: &Ports, bound: &[usize]) -> Self {
+        let Group { references, values, map, .. } = Group::new(description, ports, bound, Kind::Float64);
+        OutputDerivatives {
+            orders: vec![1; references.len()],
+            values: vec![0.0; values.len()],
+            references,
+            map,
+        }
+    }
+
+    /// Reads them; what has none becomes NaN.
+    pub fn receive(&mut self, machine: &Machine, dy: &mut [f64]) -> Result<(), SubsystemError> {
+        dy.fill(f64::NAN);
+        if self.references.is_empty() {
+            return Ok(());
+        }
+        let code = machine.calls.output_derivatives(&self.references, &self.orders, &mut self.values);
+        machine.check(code, machine.calls.names().output_derivatives)?;
+        for &(to, from) in &self.map {
+            dy[to as usize] = self.values[from as usize];
+        }
+        Ok(())
     }
 }
 

@@ -120,6 +120,10 @@ impl Subsystem for Declared {
         self.inner.advance(span, u, y)
     }
 
+    fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner.output_derivatives(dy)
+    }
+
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
         self.inner.probe(z)
     }

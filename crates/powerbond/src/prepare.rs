@@ -239,6 +239,9 @@ impl System {
                 ));
             }
         }
+        if self.method.slopes.value {
+            warnings.extend(self.slope_warnings(&network, &names, &holds)?);
+        }
         if let (Some(at), Some((bound, limit))) =
             (&self.simulation.step, catalogue::clamps(&self.method.controller, step))
         {
@@ -316,6 +319,7 @@ impl System {
             initial: self.simulation.initial,
             probe: self.probed(&network, &names),
             sample_feed_through: true,
+            slopes: method.slopes.value,
             allow_nonfinite,
             ..Settings::new(start, stop)
         };
@@ -566,6 +570,34 @@ impl System {
             }
         };
         (0..network.members.len()).filter(wanted).collect()
+    }
+
+    /// `slopes = "outputs"` needs inputs that are held with a slope, and says which sources give none.
+    fn slope_warnings(&self, network: &Network, names: &Names, holds: &[u8]) -> Result<Vec<String>, Error> {
+        let place = self.method.slopes.place();
+        let sloped: Vec<usize> =
+            (0..network.n_inputs).filter(|&i| holds[i] > 0 && network.wiring.is_coupled(i)).collect();
+        if sloped.is_empty() {
+            let message = "`slopes = \"outputs\"` is about inputs that follow a line or a parabola; write `hold = 1` or 2";
+            return Err(Error::input(place, message));
+        }
+        let gives = |s: usize| network.members[s].capabilities.output_derivatives > 0;
+        let mut warnings = Vec::new();
+        for &i in &sloped {
+            let owners = network.wiring.sources(i).map(|(output, _)| network.owner_of_output[output]);
+            if let Some(s) = owners.into_iter().find(|&s| !gives(s)) {
+                warnings.push(format!(
+                    "the slope of `{}` is a difference of its last values: `{}` gives no derivatives of its outputs",
+                    names.inputs[i], names.subsystems[s]
+                ));
+            }
+        }
+        if warnings.len() == sloped.len() {
+            let message =
+                "`slopes = \"outputs\"`: no subsystem that feeds others gives derivatives of its outputs";
+            return Err(Error::input(place, message));
+        }
+        Ok(warnings)
     }
 
     /// Methods that take steps back need every subsystem to be able to.

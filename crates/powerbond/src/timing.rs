@@ -88,6 +88,10 @@ impl Subsystem for Timed {
         self.inner.feed_through(d)
     }
 
+    fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner.output_derivatives(dy)
+    }
+
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
         self.inner.probe(z)
     }

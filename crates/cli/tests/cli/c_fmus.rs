@@ -194,3 +194,36 @@ fn texts_and_binaries_connect_to_their_like_only() {
     let external = "[inputs]\n\"b.heard\" = 1.0\n";
     check("\"a.said\"", "b.heard", external, &["`b.heard` is a text; a variable with a number is needed"]);
 }
+
+#[test]
+fn slopes_from_outputs_are_offered_and_refused() {
+    let method = "[method]\nhold = 1\nslopes = \"outputs\"\n";
+    let knows = |xml: String| {
+        edit(&xml, "canInterpolateInputs", "maxOutputDerivativeOrder=\"1\" canInterpolateInputs")
+    };
+    let lab = Lab::with(&format!("{RING}{method}"));
+    place(&lab, "integrator2", "a", knows);
+    place(&lab, "integrator2", "b", |xml| xml);
+    let ran = lab.run(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.err.contains("slope of `a.u` is a difference of its last values: `b` gives no"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(lab.summary()["config"]["method"]["slopes"], "outputs");
+    let shown = lab.powerbond(&["inspect", "a"]);
+    assert!(shown.out.contains("knows output derivatives"), "{}", shown.out);
+    let checked = lab.powerbond(&["check", "system.toml"]);
+    assert!(checked.out.contains("* slopes outputs"), "{}", checked.out);
+    let refused = |text: &str, says: &str| {
+        lab.write("system.toml", text);
+        let ran = lab.run(&[]);
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        assert!(ran.err.contains("system.toml:") && ran.err.contains(says), "{}", ran.err);
+    };
+    refused(&format!("{RING}[method]\nslopes = \"outputs\"\n"), "write `hold = 1` or 2");
+    refused(&format!("{RING}[method]\nhold = 1\nslopes = \"yes\"\n"), "one of \"differences\", \"outputs\"");
+    place(&lab, "integrator2", "a", |xml| xml);
+    refused(&format!("{RING}{method}"), "no subsystem that feeds others gives derivatives");
+}

@@ -247,6 +247,14 @@ impl Instance {
         result
     }
 
+    pub fn output_derivatives(&self, references: &[u32], orders: &[c_int], values: &mut [f64]) -> c_int {
+        assert_eq!(references.len(), orders.len());
+        let Some(function) = self.api.get_derivatives else { return MISSING };
+        let (n, length) = (references.len(), values.len());
+        // Safety: section 4.2.2: called in step mode, for outputs; as many values as the variables have elements.
+        unsafe { function(self.handle, references.as_ptr(), n, orders.as_ptr(), values.as_mut_ptr(), length) }
+    }
+
     pub fn directional(&self, direction: Direction<'_>) -> c_int {
         let Direction { unknowns, knowns, seed, sensitivity } = direction;
         let Some(function) = self.api.directional else { return MISSING };

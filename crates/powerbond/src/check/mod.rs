@@ -101,6 +101,7 @@ pub struct Can {
     pub restore: bool,
     pub refresh: bool,
     pub input_derivatives: u8,
+    pub output_derivatives: u8,
     pub feed_through_values: bool,
     pub return_early: bool,
     pub fixed_step: Option<f64>,
@@ -436,6 +437,7 @@ fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> 
                 restore: can.can_restore,
                 refresh: can.can_refresh,
                 input_derivatives: can.input_derivatives,
+                output_derivatives: can.output_derivatives,
                 feed_through_values: can.feed_through_values,
                 return_early: can.may_return_early,
                 fixed_step: can.fixed_step,
@@ -514,6 +516,8 @@ fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
     let derivatives = Some((Ability::FeedThroughValues, Without::Refused));
     let name = "nepce, feed_through = \"model\"".to_owned();
     list.push(method(prepared, Kind::Correction.key(), name, model, derivatives));
+    let uses = Some((Ability::OutputDerivatives, Without::Differences));
+    list.push(method(prepared, "slopes", "outputs".to_owned(), m.slopes.value, uses));
     let refresh = !matches!(m.refresh, Refresh::Off);
     let uses = Some((Ability::Refresh, Without::LeftOut));
     list.push(method(prepared, "refresh", "refresh".to_owned(), refresh, uses));

@@ -219,6 +219,8 @@ pub struct Method {
     pub refresh: Refresh,
     /// How metered energies are summed.
     pub quadrature: Quadrature,
+    /// Slopes of held inputs come from derivatives of outputs, where a subsystem gives them.
+    pub slopes: At<bool>,
 }
 
 impl Default for Method {
@@ -233,6 +235,7 @@ impl Default for Method {
             controller: PolicySpec::named(Kind::Controller, "fixed"),
             refresh: Refresh::Off,
             quadrature: Quadrature::Rectangle,
+            slopes: At::default(false),
         }
     }
 }

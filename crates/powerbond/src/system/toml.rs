@@ -20,8 +20,18 @@ const SIMULATION: &[&str] =
     &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe"];
 const SUBSYSTEM: &[&str] =
     &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through"];
-const METHOD: &[&str] =
-    &["schedule", "hold", "holds", "correction", "estimator", "monitors", "controller", "refresh", "meter"];
+const METHOD: &[&str] = &[
+    "schedule",
+    "hold",
+    "holds",
+    "correction",
+    "estimator",
+    "monitors",
+    "controller",
+    "refresh",
+    "meter",
+    "slopes",
+];
 
 /// Reads a system from its text.
 pub fn read(source: Arc<Source>) -> Result<System, Error> {
@@ -376,6 +386,10 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
         .get("meter")
         .map(|n| choice(n, &[("rectangle", Quadrature::Rectangle), ("trapezoid", Quadrature::Trapezoid)]))
         .transpose()?;
+    let slopes = table
+        .get("slopes")
+        .map(|n| Ok::<_, Error>(n.at(choice(n, &[("differences", false), ("outputs", true)])?)))
+        .transpose()?;
     Ok(Method {
         schedule: policy(Kind::Schedule, defaults.schedule)?,
         hold: table.get("hold").map_or(Ok(0), order)?,
@@ -386,6 +400,7 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
         controller: policy(Kind::Controller, defaults.controller)?,
         refresh,
         quadrature: quadrature.unwrap_or_default(),
+        slopes: slopes.unwrap_or(defaults.slopes),
     })
 }
 

@@ -76,6 +76,7 @@ fn document(d: &ModelDescription, findings: &[String]) -> Value {
             "name": v.name, "type": v.kind.name(), "causality": causality(v.causality), "unit": unit(d, v),
             "start": v.start.as_ref().map(ToString::to_string), "nominal": v.nominal, "min": v.min, "max": v.max,
             "description": v.description,
+            "clock": v.clock.as_ref().map(|c| json!({ "variability": c.variability, "interval": c.interval, "shift": c.shift })),
         })
     };
     let co_simulation = d.co_simulation.as_ref().map(|c| {
@@ -150,6 +151,12 @@ fn describe(d: &ModelDescription, all: bool) -> String {
         .map(|c| format!("{} {}s", d.variables.iter().filter(|v| v.causality == c).count(), causality(c)))
         .collect();
     out += &format!("  variables     {} ({})\n", d.variables.len(), counts.join(", "));
+    for v in &d.variables {
+        if let Some(clock) = &v.clock {
+            out +=
+                &format!("  clock         {} ({}, {})\n", v.name, causality(v.causality), clock.describe());
+        }
+    }
     if !d.terminals.is_empty() {
         let names: Vec<String> = d.terminals.iter().map(|t| t.name.to_string()).collect();
         out += &format!("  terminals     {}\n", names.join(", "));

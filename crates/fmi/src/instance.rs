@@ -1,7 +1,7 @@
 //! An instance of an FMU as a subsystem of the engine.
 
 use crate::calls::{Calls, Direction, Experiment, Stage};
-use crate::description::{Kind, Variability, Version};
+use crate::description::{Causality, ClockFormat, Kind, Variability, Variable, Version};
 use crate::error::{FmuError, InstanceError};
 use crate::fmi3::Intermediate;
 use crate::fmu::{Fmu, Options, Ticket};
@@ -150,6 +150,21 @@ impl FmuSubsystem {
     /// How many steps the FMU did not finish at once.
     pub fn interrupted_steps(&self) -> u64 {
         self.stepper.interrupted
+    }
+
+    /// What the FMU has that is not used: clocks that never tick.
+    pub fn unused(&self) -> Vec<String> {
+        let variables = self.fmu.description().variables.iter();
+        let clocks = variables.filter_map(|v| Some((v, v.clock.as_ref()?)));
+        let text = |(v, clock): (&Variable, &Box<ClockFormat>)| match v.causality {
+            Causality::Input => format!(
+                "the clock `{}` ({}) is never activated: powerbond drives no clocks, and what belongs to it stands still",
+                v.name,
+                clock.describe()
+            ),
+            _ => format!("the ticks of `{}` ({}) are not passed on", v.name, clock.describe()),
+        };
+        clocks.map(text).collect()
     }
 
     /// Declares whether `evaluate` recomputes outputs after a step; [`crate::probe`] finds out.

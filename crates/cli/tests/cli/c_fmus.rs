@@ -227,3 +227,39 @@ fn slopes_from_outputs_are_offered_and_refused() {
     place(&lab, "integrator2", "a", |xml| xml);
     refused(&format!("{RING}{method}"), "no subsystem that feeds others gives derivatives");
 }
+
+/// x rises at rate 1 to 0.35, where an event turns it round: x(1) = 0.35 − 0.65. Its clocks have no part in that.
+#[test]
+fn an_fmu_with_clocks_runs_and_says_which_never_tick() {
+    let lab = Lab::with(
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nparameters = { limit = 0.35 }\n\
+         start = { u = 1.0 }\noptions = { events = true }\n",
+    );
+    let clocks = "<Clock name=\"tick\" valueReference=\"30\" causality=\"input\" intervalVariability=\"constant\" intervalDecimal=\"0.1\" shiftDecimal=\"0.05\"/>\
+                  <Clock name=\"counted\" valueReference=\"31\" causality=\"input\" intervalVariability=\"fixed\" resolution=\"1000\" intervalCounter=\"20\" supportsFraction=\"true\"/>\
+                  <Clock name=\"hit\" valueReference=\"32\" causality=\"output\" intervalVariability=\"triggered\"/>";
+    place(&lab, "integrator3", "a", |xml| {
+        edit(&xml, "</ModelVariables>", &format!("{clocks}</ModelVariables>"))
+    });
+    let shown = lab.powerbond(&["inspect", "a"]);
+    for part in [
+        "tick (input, constant, every 0.1 s from 0.05 s on)",
+        "counted (input, fixed, every 0.02 s)",
+        "hit (output, triggered)",
+    ] {
+        assert!(shown.out.contains(part), "`{part}` in\n{}", shown.out);
+    }
+    let document = lab.powerbond(&["inspect", "a", "--json"]).json();
+    let tick = document["variables"].as_array().unwrap().iter().find(|v| v["name"] == "tick").unwrap();
+    assert_eq!((&tick["type"], &tick["clock"]["interval"]), (&"Clock".into(), &0.1.into()));
+    let ran = lab.run(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for part in [
+        "a: the clock `tick` (constant, every 0.1 s from 0.05 s on) is never activated",
+        "a: the ticks of `hit` (triggered) are not passed on",
+    ] {
+        assert!(ran.err.contains(part), "`{part}` in\n{}", ran.err);
+    }
+    let x = *lab.results().column("a.x").last().unwrap();
+    assert!((x - (0.35 - 0.65)).abs() < 1e-12, "{x}");
+}

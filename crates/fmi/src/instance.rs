@@ -370,6 +370,7 @@ impl Subsystem for FmuSubsystem {
         self.machine.reset()?;
         self.stepper.engine_goes_back = false;
         self.cells.clear();
+        self.inputs.forget();
         if let StepRule::Constant(first) = &mut self.stepper.rule {
             *first = None;
         }
@@ -474,6 +475,7 @@ impl Subsystem for FmuSubsystem {
         }
         self.machine.check(self.machine.calls.set_state(self.state), self.machine.calls.names().set_state)?;
         self.machine.set_phase(Phase::Stepping);
+        self.inputs.forget();
         self.time = self.stepper.saved_time;
         Ok(())
     }
@@ -490,13 +492,13 @@ impl Subsystem for FmuSubsystem {
 
     fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
         let (place, element) = self.cell(packet);
-        let in_steps = self.stepper.event_mode && self.machine.phase() == Phase::Stepping;
-        if in_steps {
+        let at_event = self.machine.has_events_in_steps();
+        if at_event {
             // Texts and binaries are discrete: with `eventModeUsed` they change at events only.
             self.machine.enter_event_mode()?;
         }
         self.cells[place].write(&self.machine, element, bytes)?;
-        if in_steps {
+        if at_event {
             self.machine.settle_events()?;
         }
         Ok(())

@@ -26,6 +26,8 @@ pub(crate) struct Group {
     values: Numbers,
     /// Places in the engine's slice and in `values`.
     map: Vec<(u32, u32)>,
+    /// The FMU has `values`.
+    known: bool,
 }
 
 impl Route {
@@ -57,6 +59,13 @@ impl Route {
             machine.check(code, machine.calls.names().get_other)?;
         }
         Ok(())
+    }
+
+    /// The FMU went back in time: what it has is not known any more.
+    pub fn forget(&mut self) {
+        if let Route::Grouped(groups) = self {
+            groups.iter_mut().for_each(|group| group.known = false);
+        }
     }
 
     /// Sets the variables.
@@ -123,12 +132,28 @@ impl OutputDerivatives {
 
 impl Group {
     fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
+        let mut changed = !self.known;
         for &(from, to) in &self.map {
+            let before = self.values.read(to as usize);
             self.values.write(to as usize, values[from as usize]);
+            changed |= before != self.values.read(to as usize);
+        }
+        // With event mode, discrete inputs change in it only.
+        let at_event = !self.kind.is_real() && machine.has_events_in_steps();
+        if at_event && !changed {
+            return Ok(());
+        }
+        if at_event {
+            machine.enter_event_mode()?;
         }
         let names = machine.calls.names();
         let call = if self.kind == Kind::Float64 { names.set_real } else { names.set_other };
-        machine.check(machine.calls.set(self.kind, &self.references, &self.values), call)
+        machine.check(machine.calls.set(self.kind, &self.references, &self.values), call)?;
+        self.known = true;
+        if at_event {
+            machine.settle_events()?;
+        }
+        Ok(())
     }
 
     fn receive(&mut self, machine: &Machine, values: &mut [f64]) -> Result<(), SubsystemError> {
@@ -158,6 +183,6 @@ impl Group {
             map.push((place as u32, offset + port.element));
         }
         let values = Numbers::new(description.version, kind, length as usize);
-        Group { kind, references, values, map }
+        Group { kind, references, values, map, known: false }
     }
 }

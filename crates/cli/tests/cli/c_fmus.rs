@@ -263,3 +263,23 @@ fn an_fmu_with_clocks_runs_and_says_which_never_tick() {
     let x = *lab.results().column("a.x").last().unwrap();
     assert!((x - (0.35 - 0.65)).abs() < 1e-12, "{x}");
 }
+
+/// The command jumps to 3 at 0.5, where the sixth step begins. In event mode it is set when it changes and never else.
+#[test]
+fn discrete_inputs_change_in_event_mode_where_it_is_used() {
+    let run = |events: bool| {
+        let lab = Lab::with(&format!(
+            "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.b]\nfmu = \"b\"\noptions = {{ events = {events} }}\n\
+             [inputs]\n\"b.command\" = {{ step = {{ time = 0.5, to = 3.0 }} }}\n"
+        ));
+        place(&lab, "words3", "b", |xml| xml);
+        lab.runs(&[]);
+        (lab.results().column("b.obeyed"), *lab.results().column("b.sets").last().unwrap())
+    };
+    let wanted: Vec<f64> = (0..=10).map(|n| if n > 5 { 3.0 } else { 0.0 }).collect();
+    let (plain, often) = run(false);
+    let (eventful, seldom) = run(true);
+    assert_eq!((&plain, &eventful), (&wanted, &wanted));
+    // Ten steps, and one change.
+    assert!(often - seldom >= 9.0, "{often}, {seldom}");
+}

@@ -1,8 +1,9 @@
 /* Says its name and how many steps it made, and counts on what it hears: FMI 3.0 with texts, binaries and an array of
  * texts. Strings: 1 heard (input), 2 said (output), 3 name (parameter), 7 pair[2] (input), 8 swapped[2] (output).
  * Binaries: 4 bytes_in (input), 5 bytes_out (output): as many bytes as steps, all of them zero.
+ * Int32: 12 command (input), 13 what it was at the beginning of the last step.
  * UInt64: 6 the size of bytes_in, 9 how many times discrete inputs were set. Int32: 10 as in words2. Float64: 11 steps.
- * With event mode, texts and binaries may be set in it only. */
+ * With event mode, all inputs may be set in it only. */
 #include "fmi3.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +14,14 @@ typedef struct {
     uint8_t bytes[64];
     size_t size;
     uint64_t sets;
+    int32_t command, obeyed;
     int steps, number, event_mode, initialized, in_event;
 } Model;
 
 static void listen(Model *m) {
     const char *space = strrchr(m->heard, ' ');
     m->number = space ? atoi(space + 1) : -1;
+    m->obeyed = m->command;
 }
 static int fixed(Model *m) { return m->initialized && m->event_mode && !m->in_event; }
 FMI_EXPORT const char *fmi3GetVersion(void) { return "3.0"; }
@@ -88,8 +91,16 @@ FMI_EXPORT fmi3Status fmi3GetFloat64(fmi3Instance c, const fmi3ValueReference r[
     return fmi3OK;
 }
 FMI_EXPORT fmi3Status fmi3GetInt32(fmi3Instance c, const fmi3ValueReference r[], size_t n, int32_t v[], size_t nv) {
-    if (n != 1 || nv != 1 || r[0] != 10) return fmi3Error;
-    v[0] = ((Model *)c)->number;
+    Model *m = c;
+    if (n != nv) return fmi3Error;
+    for (size_t k = 0; k < n; k++) v[k] = r[k] == 10 ? m->number : r[k] == 12 ? m->command : m->obeyed;
+    return fmi3OK;
+}
+FMI_EXPORT fmi3Status fmi3SetInt32(fmi3Instance c, const fmi3ValueReference r[], size_t n, const int32_t v[], size_t nv) {
+    Model *m = c;
+    if (n != 1 || nv != 1 || r[0] != 12 || fixed(m)) return fmi3Error;
+    m->command = v[0];
+    m->sets++;
     return fmi3OK;
 }
 FMI_EXPORT fmi3Status fmi3GetUInt64(fmi3Instance c, const fmi3ValueReference r[], size_t n, uint64_t v[], size_t nv) {

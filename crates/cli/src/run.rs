@@ -32,6 +32,9 @@ pub struct Arguments {
     /// Constant step, or the first one of an adaptive run, in s
     #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
     step_size: Option<f64>,
+    /// Choose everything by itself, with this error relative to how far outputs move (method `auto`)
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    tolerance: Option<f64>,
     /// Write results at multiples of this, in s (default: every step)
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     output_interval: Option<f64>,
@@ -77,6 +80,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         output_interval: arguments.output_interval,
         output_dir: arguments.output_dir.clone(),
         set: arguments.set.clone(),
+        tolerance: arguments.tolerance,
         input: arguments.input.clone(),
         allow_nonfinite: arguments.allow_nonfinite,
         jumps: arguments.jumps,

@@ -24,6 +24,8 @@ pub mod estimator;
 mod exchange;
 pub mod extrapolation;
 pub mod history;
+pub mod identification;
+pub mod jumps;
 pub mod master;
 #[cfg(feature = "models")]
 pub mod models;
@@ -35,6 +37,7 @@ mod slopes;
 pub mod statistics;
 pub mod subsystem;
 pub mod suggest;
+pub mod tail;
 pub mod tape;
 pub mod units;
 pub mod verdict;

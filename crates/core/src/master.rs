@@ -8,8 +8,9 @@ use crate::controller::{Decision, StepController};
 use crate::correction::{CorrectionReport, InputCorrection};
 use crate::error::RunError;
 use crate::estimator::{ErrorEstimator, Estimate};
-use crate::exchange::{Exchange, Swept};
+use crate::exchange::{Exchange, Swept, Wants};
 use crate::extrapolation::Extrapolation;
+use crate::identification::{Identified, Identifier};
 use crate::network::{Initial, Network, Schedule, Structure, initial, probe_feed_through};
 use crate::observer::{Flow, Observer, StartView, StepReport};
 use crate::slopes::Slopes;
@@ -36,6 +37,8 @@ pub struct Settings {
     pub end_rule: EndRule,
     /// Hit every multiple of this after the start, in seconds.
     pub land_on: Option<f64>,
+    /// Adaptive steps are multiples of this, in seconds.
+    pub quantum: Option<f64>,
     /// How metered energies are summed.
     pub quadrature: Quadrature,
     /// Members that re-read their feed-through outputs with fresh inputs after each step.
@@ -66,6 +69,7 @@ impl Settings {
             stop,
             end_rule: EndRule::Exact,
             land_on: None,
+            quantum: None,
             quadrature: Quadrature::Rectangle,
             refresh: Vec::new(),
             initial: Initial::default(),
@@ -91,6 +95,8 @@ pub struct Policies {
     pub estimators: Vec<Box<dyn ErrorEstimator>>,
     /// How the step size is chosen.
     pub controller: Box<dyn StepController>,
+    /// Finds out feed-through while the run goes on.
+    pub identifier: Option<Identifier>,
 }
 
 /// How a run ended, if not with an error.
@@ -142,6 +148,7 @@ macro_rules! view {
             bonds: &$master.network.bonds,
             wiring: &$master.network.wiring,
             feed_through: $master.needs_feed_through.then_some(&$master.feed_through[..]),
+            jumps: $master.exchange.jumps.as_ref(),
             external: &$master.external,
             doubled: $master.doubling.as_ref().and_then(|d| d.seen(&$master.exchange)),
             after_restart: $master.after_restart,
@@ -159,8 +166,15 @@ impl Master {
             &network,
             &policies.schedule,
             policies.extrapolation.max_order(),
-            policies.correction.is_some(),
-            !settings.refresh.is_empty() || policies.estimators.iter().any(|e| e.improves()),
+            &Wants {
+                corrects: policies.correction.is_some(),
+                refreshes: !settings.refresh.is_empty()
+                    || policies.estimators.iter().any(|e| e.improves())
+                    || policies.identifier.as_ref().is_some_and(Identifier::improves),
+                jumps: policies.extrapolation.needs_jumps()
+                    || policies.estimators.iter().any(|e| e.needs_jumps()),
+                means: policies.extrapolation.gives_means(),
+            },
         );
         exchange.allow_nonfinite = settings.allow_nonfinite;
         exchange.slopes = settings.slopes.then(|| Slopes::new(&network));
@@ -172,6 +186,9 @@ impl Master {
         let mut clock = Clock::new(settings.start, settings.stop, settings.end_rule, fixed, targets);
         if let Some(interval) = settings.land_on {
             clock = clock.land_on(interval);
+        }
+        if let Some(quantum) = settings.quantum {
+            clock = clock.in_multiples_of(quantum);
         }
         let doubling = Doubling::wanted(&network, &policies);
         let wants_way_back = doubling.is_some()
@@ -226,6 +243,21 @@ impl Master {
     /// What the correction did, bond by bond.
     pub fn corrections(&self) -> Vec<(usize, CorrectionReport)> {
         self.policies.correction.as_ref().map_or(Vec::new(), |c| c.reports())
+    }
+
+    /// Feed-through that was found out.
+    pub fn identified(&self) -> Vec<Identified> {
+        self.policies.identifier.as_ref().map_or(Vec::new(), Identifier::found)
+    }
+
+    /// How many steps each input was held with order 0, 1 and 2, if the order varies.
+    pub fn order_counts(&self) -> &[[u64; 3]] {
+        self.policies.extrapolation.order_counts()
+    }
+
+    /// How often each input limited the step, if the first estimator counts that.
+    pub fn limited(&self) -> &[u64] {
+        self.policies.estimators.first().map_or(&[], |e| e.limited())
     }
 
     /// Steps so far.
@@ -468,6 +500,7 @@ impl Master {
         let swept = self.sweep(span)?;
         if let Swept::Whole { .. } = swept {
             self.exchange.measure(&self.network, &mut self.meter, span);
+            self.exchange.look_at_jumps(&self.policies.schedule, self.policies.extrapolation.orders(), span);
             let view = view!(self, span);
             for (estimate, estimator) in self.estimates.iter_mut().zip(&self.policies.estimators) {
                 *estimate = estimator.estimate(&view);
@@ -492,7 +525,8 @@ impl Master {
             span,
         )?;
         if let Swept::Whole { .. } = swept {
-            self.exchange.freshen(&mut self.network, &self.settings.refresh, span)?;
+            let identifier = policies.identifier.as_ref();
+            self.exchange.freshen(&mut self.network, &self.settings.refresh, identifier, span)?;
         }
         Ok(swept)
     }
@@ -556,6 +590,9 @@ impl Master {
         }
         self.policies.extrapolation.commit(&view);
         self.policies.estimators.iter_mut().for_each(|e| e.commit(&view));
+        if let Some(identifier) = &mut self.policies.identifier {
+            identifier.commit(span, |i| self.exchange.acted(i), &self.exchange.y_step);
+        }
         Ok(())
     }
 
@@ -567,6 +604,9 @@ impl Master {
             correction.restart();
         }
         self.policies.estimators.iter_mut().for_each(|e| e.restart());
+        if let Some(identifier) = &mut self.policies.identifier {
+            identifier.restart();
+        }
         self.wish = self.policies.controller.restart(self.wish);
         self.after_restart = true;
     }
@@ -587,6 +627,9 @@ impl Master {
                     |error| RunError::Subsystem { member: s, phase: "feed-through derivatives", span, error };
                 member.simulator.feed_through(d).map_err(fail)?;
             }
+        }
+        if let Some(identifier) = &self.policies.identifier {
+            identifier.fill(&mut self.feed_through);
         }
         Ok(())
     }

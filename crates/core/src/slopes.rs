@@ -55,7 +55,7 @@ impl Slopes {
     ) {
         let tau = part.start - nodes.time(0);
         for i in inputs {
-            let (slope, order) = (self.du[i], extrapolation.order(i));
+            let (slope, order) = (self.du[i], extrapolation.orders()[i]);
             if order == 0 || !slope.is_finite() {
                 continue;
             }

@@ -184,8 +184,12 @@ pub struct Capabilities {
     pub output_derivatives: u8,
     /// `feed_through` returns ∂y/∂u at the current point.
     pub feed_through_values: bool,
+    /// A step may be crossed in several of any length.
+    pub sub_steps: bool,
     /// `advance` may come back before the end of its span.
     pub may_return_early: bool,
+    /// All its steps must have one length, whichever.
+    pub constant_step: bool,
     /// It steps in multiples of this only, in seconds.
     pub fixed_step: Option<f64>,
     /// The shortest step it takes, in seconds.

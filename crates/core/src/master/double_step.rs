@@ -308,6 +308,7 @@ impl Master {
             bonds: &self.network.bonds,
             wiring: &self.network.wiring,
             feed_through: self.needs_feed_through.then_some(&first.feed_through[..]),
+            jumps: None,
             external: &self.external,
             doubled: None,
             after_restart: first.after_restart,
@@ -344,6 +345,9 @@ impl Master {
         }
         self.policies.estimators.iter().for_each(|e| e.save(tape));
         self.policies.controller.save(tape);
+        if let Some(identifier) = &self.policies.identifier {
+            identifier.save(tape);
+        }
         tape.extend(&self.feed_through);
         tape.push(f64::from(u8::from(self.after_restart)));
         tape.push(self.wish);
@@ -363,6 +367,9 @@ impl Master {
         }
         self.policies.estimators.iter_mut().for_each(|e| e.load(tape));
         self.policies.controller.load(tape);
+        if let Some(identifier) = &mut self.policies.identifier {
+            identifier.load(tape);
+        }
         tape.fill(&mut self.feed_through);
         self.after_restart = tape.pull() != 0.0;
         self.wish = tape.pull();

@@ -43,6 +43,14 @@ pub struct Member {
     pub capabilities: Capabilities,
 }
 
+impl Member {
+    /// Puts something around the simulator, which has the same variables; its capabilities count from then on.
+    pub fn wrapped(self, around: impl FnOnce(Box<dyn Subsystem>) -> Box<dyn Subsystem>) -> Self {
+        let simulator = around(self.simulator);
+        Member { capabilities: simulator.info().capabilities, simulator, ..self }
+    }
+}
+
 /// An input that follows a known signal.
 pub struct External {
     /// The input, flat.

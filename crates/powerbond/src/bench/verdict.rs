@@ -21,12 +21,12 @@ const BAD: f64 = 0.05;
 const GOOD: f64 = 0.005;
 
 /// A system file for a step and a `[method]` block.
-type Files = Rc<dyn Fn(f64, &str) -> String>;
+pub(super) type Files = Rc<dyn Fn(f64, &str) -> String>;
 
 /// A benchmark system with its reference, made when first asked for.
-struct Subject {
-    files: Files,
-    fine_step: f64,
+pub(super) struct Subject {
+    pub files: Files,
+    pub fine_step: f64,
     reference: OnceCell<Reference>,
 }
 
@@ -198,7 +198,7 @@ fn oscillator(case: &Case, stop: f64) -> Star {
 }
 
 /// All systems: name, energy scale, steps to judge.
-fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
+pub(super) fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
     let mut list = Vec::new();
     let steps = [2e-4, 1e-3, 5e-3, 2e-2];
     for (split, name) in [(Split::R1, "r1"), (Split::R2, "r2")] {

@@ -494,6 +494,8 @@ fn bonds(prepared: &Prepared) -> Vec<BondCheck> {
 fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
     let m = &system.method;
     let chosen = |e: &catalogue::Entry| match e.kind {
+        Kind::Method => m.kind.as_ref().is_some_and(|kind| kind.name() == e.name),
+        Kind::Hold if m.variable_hold => e.name == "variable",
         Kind::Schedule => m.schedule.name() == e.name,
         Kind::Hold => {
             std::iter::once(m.hold).chain(m.holds.iter().map(|h| h.1)).any(|h| h.to_string() == e.name)

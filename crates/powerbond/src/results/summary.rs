@@ -4,7 +4,7 @@ use super::recorder::numbered;
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
 use crate::check;
 use crate::prepare::Prepared;
-use crate::system::{Refresh, SimulatorSpec, System};
+use crate::system::{Identify, Refresh, SimulatorSpec, System};
 use powerbond_core::correction::CorrectionReport;
 use powerbond_core::statistics::NormStatistics;
 use powerbond_core::watch::Spike;
@@ -398,7 +398,14 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
         },
         "method": {
             "schedule": m.schedule.to_json(),
-            "hold": m.hold,
+            "kind": m.kind.as_ref().map(crate::catalogue::PolicySpec::to_json),
+            "hold": if m.variable_hold { json!("variable") } else { json!(m.hold) },
+            "values_only": m.values_only.value.name(),
+            "identify": match &m.identify {
+                Identify::Off => json!(false),
+                Identify::All => json!(true),
+                Identify::Some(list) => list.iter().map(|n| n.value.clone()).collect::<Vec<_>>().into(),
+            },
             "holds": m.holds.iter().map(|(name, order)| (name.value.to_string(), json!(order))).collect::<serde_json::Map<_, _>>(),
             "correction": m.correction.to_json(),
             "estimator": m.estimator.to_json(),
@@ -406,6 +413,7 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "controller": m.controller.to_json(),
             "slopes": if m.slopes.value { "outputs" } else { "differences" },
             "refresh": match &m.refresh {
+                Refresh::Auto => "auto".into(),
                 Refresh::Off => json!(false),
                 Refresh::All(_) => json!(true),
                 Refresh::Some(list) => list.iter().map(|n| n.value.clone()).collect::<Vec<_>>().into(),

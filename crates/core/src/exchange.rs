@@ -8,6 +8,7 @@ use crate::history::History;
 use crate::identification::Identifier;
 use crate::jumps::Jumps;
 use crate::network::{Network, Schedule, Seen, Stage, Sum};
+use crate::slopes::Slopes;
 use crate::subsystem::{Inputs, Span};
 use crate::tape::{Persist, Tape};
 
@@ -44,6 +45,8 @@ pub(crate) struct Exchange {
     inner: Vec<Inner>,
     /// Parts of inputs at communication points.
     waiting: History,
+    /// Slopes of inputs, if they come from derivatives of outputs.
+    pub slopes: Option<Slopes>,
     /// How far fresh inputs are from what the past foretold, if a policy asks for it.
     pub jumps: Option<Jumps>,
     pub allow_nonfinite: bool,
@@ -102,6 +105,7 @@ impl Exchange {
             history: History::new(nu),
             inner: inner.collect(),
             waiting: History::new(if schedule.waiting.is_empty() { 0 } else { nu }),
+            slopes: None,
             jumps: wants.jumps.then(|| Jumps::new(nu)),
             allow_nonfinite: false,
         }
@@ -190,6 +194,9 @@ impl Exchange {
     ) {
         for range in &stage.held {
             extrapolation.eval(&self.history, part, range.clone(), &mut self.held);
+            if let Some(slopes) = &self.slopes {
+                slopes.hold(&self.history, part, range.clone(), extrapolation, &self.takes, &mut self.held);
+            }
         }
         if let Some(g) = stage.group {
             let Inner { tentative, y, .. } = &mut self.inner[g];
@@ -437,6 +444,7 @@ impl Persist for Exchange {
         self.history.save(tape);
         self.inner.iter().for_each(|inner| inner.committed.save(tape));
         self.waiting.save(tape);
+        self.slopes.iter().for_each(|slopes| slopes.save(tape));
     }
 
     fn load(&mut self, tape: &mut Tape) {
@@ -445,6 +453,7 @@ impl Persist for Exchange {
         self.history.load(tape);
         self.inner.iter_mut().for_each(|inner| inner.committed.load(tape));
         self.waiting.load(tape);
+        self.slopes.iter_mut().for_each(|slopes| slopes.load(tape));
     }
 }
 

@@ -33,6 +33,7 @@ pub mod network;
 mod numerics;
 pub mod observer;
 pub mod signal;
+mod slopes;
 pub mod statistics;
 pub mod subsystem;
 pub mod suggest;

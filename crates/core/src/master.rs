@@ -13,6 +13,7 @@ use crate::extrapolation::Extrapolation;
 use crate::identification::{Identified, Identifier};
 use crate::network::{Initial, Network, Schedule, Structure, initial, probe_feed_through};
 use crate::observer::{Flow, Observer, StartView, StepReport};
+use crate::slopes::Slopes;
 use crate::statistics::Statistics;
 use crate::subsystem::{Inputs, Setup, Span};
 use crate::view::StepView;
@@ -50,6 +51,8 @@ pub struct Settings {
     /// Inputs (flat) at communication points before the start, oldest first: held inputs have their full order at once.
     /// Big steps of the classic Richardson estimate use every other one, counted back from the start.
     pub past: Vec<(f64, Vec<f64>)>,
+    /// Where a subsystem gives derivatives of its outputs, inputs are held by them and not by differences of the past.
+    pub slopes: bool,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
     /// Stop when the energy through a bond grows without bound.
@@ -72,6 +75,7 @@ impl Settings {
             initial: Initial::default(),
             probe: Vec::new(),
             past: Vec::new(),
+            slopes: false,
             allow_nonfinite: false,
             stop_runaway: true,
             sample_feed_through: false,
@@ -173,6 +177,7 @@ impl Master {
             },
         );
         exchange.allow_nonfinite = settings.allow_nonfinite;
+        exchange.slopes = settings.slopes.then(|| Slopes::new(&network));
         let mut external = vec![false; network.n_inputs];
         network.externals.iter().for_each(|e| external[e.input] = true);
         let wish = policies.controller.first();
@@ -297,12 +302,21 @@ impl Master {
         }
         let (rules, lenient) = (self.settings.initial, self.settings.allow_nonfinite);
         let mut u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
+        // Texts may pass through several members, and change numbers on their way.
+        self.network.packets.forget();
+        for _ in 0..=self.network.members.len() {
+            if !self.network.pass_packets(at_start)? {
+                break;
+            }
+            u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
+        }
         self.look_at_structure(&u)?;
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.start().map_err(|error| fail(s, error))?;
         }
         self.transfer(&mut u, at_start)?;
         self.begin(start);
+        self.arrive(at_start)?;
         self.read_probes(at_start)?;
         Ok(observer.started(&StartView {
             t: start,
@@ -463,6 +477,7 @@ impl Master {
             let fail = |error| RunError::Subsystem { member: s, phase: "going back", span, error };
             member.simulator.restore().map_err(fail)?;
         }
+        self.network.packets.forget();
         Ok(())
     }
 
@@ -540,6 +555,7 @@ impl Master {
         };
         let flow = observer.accepted(&view, &report);
         self.exchange.commit(&self.policies.schedule, span);
+        self.arrive(span)?;
         if let Some(doubling) = &mut self.doubling {
             doubling.end_of_pair(span.end, self.exchange.history.values(0));
         }
@@ -553,6 +569,12 @@ impl Master {
             }
         }
         runaway.map(|()| flow)
+    }
+
+    /// What is passed on and asked for at a communication point, the end of `span`, beside numbers.
+    fn arrive(&mut self, span: Span) -> Result<(), RunError> {
+        self.network.pass_packets(span)?;
+        self.exchange.slopes.iter_mut().try_for_each(|slopes| slopes.read(&mut self.network, span))
     }
 
     /// Policies and meter learn from an attempt.

@@ -20,7 +20,7 @@ use powerbond_core::network::{
     Subject, VariableName,
 };
 use powerbond_core::observer::{Both, Observer};
-use powerbond_core::subsystem::{Span, ValueKind};
+use powerbond_core::subsystem::{Span, Subsystem, ValueKind};
 use powerbond_core::suggest::closest;
 use powerbond_core::verdict::{Circumstances, Verdict};
 use std::cell::Cell;
@@ -233,7 +233,8 @@ impl System {
         for name in &recorded {
             builder = builder.record(name.clone());
         }
-        let (mut network, names) = builder.build().map_err(|e| Error::input(self.place_of(&e), e.to_string()))?;
+        let (mut network, names) =
+            builder.build().map_err(|e| Error::input(self.place_of(&e), e.to_string()))?;
 
         let mut holds = self.hold_orders(&names)?;
         for (i, hold) in holds.iter_mut().enumerate() {
@@ -245,12 +246,19 @@ impl System {
         for (i, &order) in holds.iter().enumerate() {
             let owner = network.owner_of_input[i];
             let takes = network.members[owner].capabilities.input_derivatives;
-            if order > takes && !self.method.variable_hold && network.wiring.is_coupled(i) && rates[owner] == 1 {
+            if order > takes
+                && !self.method.variable_hold
+                && network.wiring.is_coupled(i)
+                && rates[owner] == 1
+            {
                 warnings.push(format!(
                     "`{}` is held with order {order}, but `{}` follows {takes} derivative(s) of its inputs: it is held with order {takes}",
                     names.inputs[i], names.subsystems[owner]
                 ));
             }
+        }
+        if self.method.slopes.value {
+            warnings.extend(self.slope_warnings(&network, &names, &holds)?);
         }
         if let (Some(at), Some((bound, limit))) =
             (&self.simulation.step, catalogue::clamps(&self.method.controller, step))
@@ -340,6 +348,7 @@ impl System {
             initial: self.simulation.initial,
             probe: self.probed(&network, &names),
             sample_feed_through: true,
+            slopes: method.slopes.value,
             allow_nonfinite,
             ..Settings::new(start, stop)
         };
@@ -467,6 +476,17 @@ impl System {
         let texts: Vec<String> = all.iter().map(VariableName::to_string).collect();
         for pattern in self.record.variables.iter().chain(&self.record.exclude) {
             if pattern.value != "*" && !texts.iter().any(|t| glob::fits(&pattern.value, t)) {
+                let is_packet = |(name, simulator): (&str, &dyn Subsystem)| {
+                    simulator
+                        .packets()
+                        .iter()
+                        .any(|p| glob::fits(&pattern.value, &format!("{name}.{}", p.name)))
+                };
+                if builder.subsystems().any(is_packet) {
+                    let message =
+                        format!("`{}` is a text or a binary; only numbers are recorded", pattern.value);
+                    return Err(Error::input(pattern.place(), message));
+                }
                 let hint = closest(&pattern.value, texts.iter().map(String::as_str));
                 let hint = hint.map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
                 return Err(Error::input(
@@ -549,7 +569,8 @@ impl System {
         adaptive: bool,
     ) -> Result<Option<f64>, Error> {
         let own = |s: usize| network.members[s].capabilities.fixed_step.map(|own| own * f64::from(rates[s]));
-        let multiple = |x: f64, of: f64| (x / of).round() >= 1.0 && (x / of / (x / of).round() - 1.0).abs() < 1e-6;
+        let multiple =
+            |x: f64, of: f64| (x / of).round() >= 1.0 && (x / of / (x / of).round() - 1.0).abs() < 1e-6;
         let members = 0..network.members.len();
         let longest = members.clone().filter_map(|s| Some((own(s)?, s))).max_by(|a, b| a.0.total_cmp(&b.0));
         let place = self.simulation.step.as_ref().and_then(At::place);
@@ -605,7 +626,10 @@ impl System {
             let given = self.simulation.step.as_ref().map(|at| at.value);
             return (wanted.clone(), given.unwrap_or(catalogue::FIRST_STEP * duration));
         };
-        warnings.push(format!("{why}: the step is constant, {} s; `step` in `[simulation]` sets another", short(step)));
+        warnings.push(format!(
+            "{why}: the step is constant, {} s; `step` in `[simulation]` sets another",
+            short(step)
+        ));
         (PolicySpec::named(Kind::Controller, "fixed"), step)
     }
 
@@ -621,7 +645,9 @@ impl System {
         let improved: Vec<usize> = match &self.method.identify {
             Identify::Off => Vec::new(),
             Identify::All => (0..network.members.len()).filter(fed).collect(),
-            Identify::Some(list) => list.iter().map(|name| subsystem(names, name)).collect::<Result<_, _>>()?,
+            Identify::Some(list) => {
+                list.iter().map(|name| subsystem(names, name)).collect::<Result<_, _>>()?
+            }
         };
         let known = match self.method.correction.word("feed_through", "none") {
             "identified" => (0..network.members.len()).filter(fed).collect(),
@@ -652,6 +678,38 @@ impl System {
             }
         };
         (0..network.members.len()).filter(wanted).collect()
+    }
+
+    /// `slopes = "outputs"` needs inputs that are held with a slope, and says which sources give none.
+    fn slope_warnings(&self, network: &Network, names: &Names, holds: &[u8]) -> Result<Vec<String>, Error> {
+        let place = self.method.slopes.place();
+        if self.method.variable_hold {
+            let message = "`slopes = \"outputs\"` goes with a hold order of its own, not with one that varies; write `hold = 1` or 2";
+            return Err(Error::input(place, message));
+        }
+        let sloped: Vec<usize> =
+            (0..network.n_inputs).filter(|&i| holds[i] > 0 && network.wiring.is_coupled(i)).collect();
+        if sloped.is_empty() {
+            let message = "`slopes = \"outputs\"` is about inputs that follow a line or a parabola; write `hold = 1` or 2";
+            return Err(Error::input(place, message));
+        }
+        let gives = |s: usize| network.members[s].capabilities.output_derivatives > 0;
+        let mut warnings = Vec::new();
+        for &i in &sloped {
+            let owners = network.wiring.sources(i).map(|(output, _)| network.owner_of_output[output]);
+            if let Some(s) = owners.into_iter().find(|&s| !gives(s)) {
+                warnings.push(format!(
+                    "the slope of `{}` is a difference of its last values: `{}` gives no derivatives of its outputs",
+                    names.inputs[i], names.subsystems[s]
+                ));
+            }
+        }
+        if warnings.len() == sloped.len() {
+            let message =
+                "`slopes = \"outputs\"`: no subsystem that feeds others gives derivatives of its outputs";
+            return Err(Error::input(place, message));
+        }
+        Ok(warnings)
     }
 
     /// Methods that take steps back need every subsystem to be able to.

@@ -228,6 +228,7 @@ impl Master {
             self.doubling = Some(doubling);
         }
         self.exchange.commit(&self.policies.schedule, pair.halves[0]);
+        self.arrive(pair.halves[0])?;
         self.after_restart = false;
         if event {
             self.restart();

@@ -497,6 +497,7 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "estimator": m.estimator.to_json(),
             "monitors": m.monitors.iter().map(|p| p.to_json()).collect::<Vec<_>>(),
             "controller": m.controller.to_json(),
+            "slopes": if m.slopes.value { "outputs" } else { "differences" },
             "refresh": match &m.refresh {
                 Refresh::Auto => "auto".into(),
                 Refresh::Off => json!(false),

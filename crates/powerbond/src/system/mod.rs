@@ -241,6 +241,8 @@ pub struct Method {
     pub identify: Identify,
     /// How metered energies are summed.
     pub quadrature: Quadrature,
+    /// Slopes of held inputs come from derivatives of outputs, where a subsystem gives them.
+    pub slopes: At<bool>,
 }
 
 impl Default for Method {
@@ -259,6 +261,7 @@ impl Default for Method {
             refresh: Refresh::Off,
             identify: Identify::Off,
             quadrature: Quadrature::Rectangle,
+            slopes: At::default(false),
         }
     }
 }
@@ -267,7 +270,10 @@ impl Method {
     /// The default: everything is chosen from what the subsystems can do. The error follows the tolerance, 1e-3 if not given.
     pub fn auto(tolerance: Option<At<f64>>) -> Self {
         let given = tolerance.map(|t| ("tolerance", t.with(KnobValue::Number(t.value))));
-        let with = |kind, name| PolicySpec { knobs: given.iter().cloned().collect(), ..PolicySpec::named(kind, name) };
+        let with = |kind, name| PolicySpec {
+            knobs: given.iter().cloned().collect(),
+            ..PolicySpec::named(kind, name)
+        };
         Method {
             kind: Some(with(Kind::Method, "auto")),
             hold: 2,

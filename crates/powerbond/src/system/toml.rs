@@ -2,8 +2,8 @@
 
 use super::reader::{Node, Table, top};
 use super::{
-    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, Identify, Method, Record, Refresh, SignalSpec,
-    Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec,
+    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, Identify, Method, Record, Refresh,
+    SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec,
 };
 use crate::Error;
 use crate::catalogue::{self, Feeding, Kind, PolicySpec};
@@ -22,11 +22,22 @@ const SIMULATION: &[&str] =
     &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe"];
 const SUBSYSTEM: &[&str] =
     &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through"];
-const METHOD: &[&str] =
-    &[
-        "kind", "tolerance", "schedule", "hold", "holds", "values_only", "correction", "estimator", "monitors", "controller",
-        "refresh", "identify", "meter",
-    ];
+const METHOD: &[&str] = &[
+    "kind",
+    "tolerance",
+    "schedule",
+    "hold",
+    "holds",
+    "values_only",
+    "correction",
+    "estimator",
+    "monitors",
+    "controller",
+    "refresh",
+    "identify",
+    "meter",
+    "slopes",
+];
 
 /// Reads a system from its text.
 pub fn read(source: Arc<Source>) -> Result<System, Error> {
@@ -381,7 +392,13 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
     };
     let identify = match table.get("identify") {
         None => defaults.identify,
-        Some(n) if n.is_flag() => if n.flag()?.value { Identify::All } else { Identify::Off },
+        Some(n) if n.is_flag() => {
+            if n.flag()?.value {
+                Identify::All
+            } else {
+                Identify::Off
+            }
+        }
         Some(n) => Identify::Some(n.texts()?),
     };
     let mut holds = Vec::new();
@@ -414,6 +431,10 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
         .get("meter")
         .map(|n| choice(n, &[("rectangle", Quadrature::Rectangle), ("trapezoid", Quadrature::Trapezoid)]))
         .transpose()?;
+    let slopes = table
+        .get("slopes")
+        .map(|n| Ok::<_, Error>(n.at(choice(n, &[("differences", false), ("outputs", true)])?)))
+        .transpose()?;
     Ok(Method {
         kind: defaults.kind,
         schedule: policy(Kind::Schedule, defaults.schedule)?,
@@ -428,6 +449,7 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
         refresh,
         identify,
         quadrature: quadrature.unwrap_or_default(),
+        slopes: slopes.unwrap_or(defaults.slopes),
     })
 }
 

@@ -230,41 +230,247 @@ impl Observer for Distance {
 /// All rows of the suite.
 pub fn rows() -> Vec<Plan> {
     let mut plans = Vec::new();
-    for subject in Subject::all() {
+    let subjects = Subject::all();
+    for subject in &subjects {
         for tolerance in TOLERANCES {
-            let subject = subject.clone();
-            plans.push(Plan {
-                id: format!("tolerance/{}/{tolerance:e}", subject.name),
-                case: format!("{}, tolerance {tolerance:e}", subject.name),
-                measure: Box::new(move || {
-                    let run = subject.auto(tolerance, "")?;
-                    Ok(vec![
-                        shown("steps", "", run.steps),
-                        shown("error", "", run.error),
-                        shown("error_over_tolerance", "", run.error / tolerance),
-                    ])
-                }),
-            });
-        }
-        for (class, off) in &CLASSES[1..] {
-            let subject = subject.clone();
-            plans.push(Plan {
-                id: format!("class/{class}/{}", subject.name),
-                case: format!("{}, class {class}, tolerance 1e-3", subject.name),
-                measure: Box::new(move || {
-                    let run = subject.auto(1e-3, off)?;
-                    Ok(vec![
-                        shown("steps", "", run.steps),
-                        shown("error", "", run.error),
-                        shown("error_over_tolerance", "", run.error / 1e-3),
-                    ])
-                }),
-            });
+            plans.push(row(
+                format!("tolerance/{}/{tolerance:e}", subject.name),
+                format!("{}, tolerance {tolerance:e}", subject.name),
+                subject,
+                move |subject| Ok(accuracy(subject.auto(tolerance, "")?, tolerance, 10.0)),
+            ));
         }
     }
+    for (class, off) in &CLASSES[1..] {
+        for subject in &subjects {
+            plans.push(row(
+                format!("class/{class}/{}", subject.name),
+                format!("{}, class {class}, tolerance 1e-3", subject.name),
+                subject,
+                move |subject| {
+                    let run = subject.auto(1e-3, off)?;
+                    Ok(match *class {
+                        "B" => accuracy(run, 1e-3, 20.0),
+                        "C" | "D" => accuracy(run, 1e-3, 40.0),
+                        _ => shown(run, 1e-3),
+                    })
+                },
+            ));
+        }
+    }
+    for subject in &subjects {
+        let (id, case) = (format!("equal-steps/{}", subject.name), format!("{}, equal steps", subject.name));
+        plans.push(row(id, case, subject, equal_steps));
+    }
+    plans.extend(SEEDS.map(random));
+    let all = Rc::new(subjects);
+    plans.push(Plan {
+        id: "all".to_owned(),
+        case: "all systems together".to_owned(),
+        measure: Box::new(move || together(&all)),
+    });
     plans
 }
 
-fn shown(name: &str, unit: &'static str, measured: f64) -> Quantity {
-    Quantity { low: None, high: None, pass: Some(true), ..Quantity::range(name, unit, "finer run", 0.0, f64::MAX, measured) }
+fn row(
+    id: String,
+    case: String,
+    subject: &Rc<Subject>,
+    measure: impl Fn(&Subject) -> Result<Vec<Quantity>, Error> + 'static,
+) -> Plan {
+    let subject = subject.clone();
+    Plan { id, case, measure: Box::new(move || measure(&subject)) }
+}
+
+fn number(name: &str, unit: &'static str, measured: f64) -> Quantity {
+    let any = Quantity::range(name, unit, "finer run", 0.0, f64::MAX, measured);
+    Quantity { low: None, high: None, pass: Some(true), ..any }
+}
+
+fn shown(run: Outcome, tolerance: f64) -> Vec<Quantity> {
+    vec![
+        number("steps", "", run.steps),
+        number("error", "", run.error),
+        number("error_over_tolerance", "", run.error / tolerance),
+    ]
+}
+
+/// As `shown`; the error may be `most` times the tolerance.
+fn accuracy(run: Outcome, tolerance: f64, most: f64) -> Vec<Quantity> {
+    let mut list = shown(run, tolerance);
+    list[2] = Quantity::range("error_over_tolerance", "", "finer run", 0.0, most, run.error / tolerance);
+    list
+}
+
+/// Errors of other methods that make as many steps as the default at 1e-3.
+struct Equal {
+    zoh: f64,
+    foh: f64,
+    ecco_nepce: Option<f64>,
+    ecco_foh: Option<f64>,
+    auto: f64,
+    auto_b: f64,
+    steps: f64,
+}
+
+impl Subject {
+    fn equal(&self) -> Result<Equal, Error> {
+        let auto = self.auto(1e-3, "")?;
+        let step = Some(self.stop() / auto.steps);
+        let bonded = !self.name.ends_with("-dd") && !self.name.ends_with("-fd");
+        let ecco = |more: &str| {
+            bonded.then(|| self.ecco(auto.steps, more)).transpose()
+        };
+        Ok(Equal {
+            zoh: self.run(step, "", "")?.error,
+            foh: self.run(step, "hold = 1", "")?.error,
+            ecco_nepce: ecco("correction = \"nepce\"")?,
+            ecco_foh: ecco("hold = 1")?,
+            auto: auto.error,
+            auto_b: self.auto(1e-3, CLASSES[1].1)?.error,
+            steps: auto.steps,
+        })
+    }
+
+    fn stop(&self) -> f64 {
+        let file = self.file(None, "", "");
+        let stop = file.lines().find_map(|line| line.strip_prefix("stop = ")?.parse().ok());
+        stop.unwrap_or(f64::NAN)
+    }
+
+    /// The error of ECCO with the tolerance at which it makes `steps` steps (bisection).
+    fn ecco(&self, steps: f64, more: &str) -> Result<f64, Error> {
+        let stop = self.stop();
+        let run = |tolerance: f64| {
+            let method = format!(
+                "estimator = {{ kind = \"energy\", tolerance = {tolerance}, energy_scale = {} }}\n\
+                 controller = {{ kind = \"ecco\", min_step = {}, max_step = {} }}\n{more}",
+                self.energy,
+                1e-7 * stop,
+                1e-2 * stop
+            );
+            self.run(Some(1e-6 * stop), &method, "")
+        };
+        let (mut low, mut high) = (1e-14f64, 1.0f64);
+        let mut best = Outcome { steps: f64::INFINITY, error: f64::INFINITY };
+        for _ in 0..18 {
+            let middle = (low * high).sqrt();
+            let outcome = run(middle)?;
+            if (outcome.steps - steps).abs() < (best.steps - steps).abs() {
+                best = outcome;
+            }
+            if (outcome.steps / steps - 1.0).abs() < 0.01 {
+                break;
+            }
+            *(if outcome.steps > steps { &mut low } else { &mut high }) = middle;
+        }
+        Ok(best.error)
+    }
+}
+
+fn equal_steps(subject: &Subject) -> Result<Vec<Quantity>, Error> {
+    let e = subject.equal()?;
+    let mut list = vec![
+        number("steps", "", e.steps),
+        number("zoh", "", e.zoh),
+        // Twice the error of a plain line at the same cost is the most that is allowed anywhere.
+        Quantity::range("auto_over_foh", "", "finer run", 0.0, 2.0, e.auto / e.foh),
+        number("foh", "", e.foh),
+        number("auto", "", e.auto),
+        number("auto_b", "", e.auto_b),
+    ];
+    list.extend(e.ecco_nepce.map(|error| number("ecco_nepce", "", error)));
+    if let Some(error) = e.ecco_foh {
+        list.push(number("ecco_foh", "", error));
+        list.push(Quantity::range("auto_over_ecco_foh", "", "finer run", 0.0, 1.0, e.auto / error));
+        list.push(Quantity::range("auto_b_over_ecco_foh", "", "finer run", 0.0, 1.0, e.auto_b / error));
+    }
+    Ok(list)
+}
+
+/// What holds for all systems together.
+fn together(subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, Error> {
+    let mut list = Vec::new();
+    let mut rising = 0.0;
+    let mut before = vec![f64::INFINITY; subjects.len()];
+    for tolerance in TOLERANCES {
+        let mut shares = Vec::new();
+        for (subject, before) in subjects.iter().zip(&mut before) {
+            let error = subject.auto(tolerance, "")?.error;
+            rising += f64::from(u8::from(error >= *before));
+            *before = error;
+            shares.push(error / tolerance);
+        }
+        let name = |what: &str| format!("{what}_at_{tolerance:e}");
+        list.push(Quantity::range(&name("median"), "", "prototype", 0.5, 2.0, quantile(&mut shares, 0.5)));
+        list.push(Quantity::range(&name("p90"), "", "prototype", 0.0, 5.0, quantile(&mut shares, 0.9)));
+        list.push(Quantity::range(&name("max"), "", "prototype", 0.0, 10.0, quantile(&mut shares, 1.0)));
+    }
+    list.push(number("not_monotone", "", rising));
+    for (class, off) in &CLASSES[1..4] {
+        let runs = subjects.iter().map(|s| Ok(s.auto(1e-3, off)?.error / 1e-3));
+        let mut shares = runs.collect::<Result<Vec<f64>, Error>>()?;
+        let (median, most) = if *class == "B" { (2.0, 20.0) } else { (3.0, 40.0) };
+        let name = |what: &str| format!("{what}_class_{class}");
+        list.push(Quantity::range(&name("median"), "", "prototype", 0.0, median, quantile(&mut shares, 0.5)));
+        list.push(Quantity::range(&name("max"), "", "prototype", 0.0, most, quantile(&mut shares, 1.0)));
+    }
+    let (mut ratio, mut ratio_b, mut n) = (0.0, 0.0, 0.0);
+    for subject in subjects {
+        let e = subject.equal()?;
+        if let Some(other) = e.ecco_foh {
+            ratio += (e.auto / other).ln();
+            ratio_b += (e.auto_b / other).ln();
+            n += 1.0;
+        }
+    }
+    let mean = |sum: f64| (sum / n).exp();
+    list.push(Quantity::range("auto_over_ecco_foh", "", "prototype", 0.0, 0.05, mean(ratio)));
+    list.push(Quantity::range("auto_b_over_ecco_foh", "", "prototype", 0.0, 0.05, mean(ratio_b)));
+    Ok(list)
+}
+
+/// The value below which a share of the list lies, between neighbours by a line.
+fn quantile(list: &mut [f64], share: f64) -> f64 {
+    list.sort_by(f64::total_cmp);
+    let place = share * (list.len() - 1) as f64;
+    let (a, b) = (list[place.floor() as usize], list[place.ceil() as usize]);
+    if a == b { a } else { a + place.fract() * (b - a) }
+}
+
+/// Seeds of the rows of random systems.
+const SEEDS: [u64; 3] = [1, 2, 3];
+/// Random systems of a row.
+const DRAWN: u64 = 150;
+
+/// Energy and displacement errors over random oscillators, against their monolithic solution.
+fn random(seed: u64) -> Plan {
+    let measure = move || {
+        let mut list = Vec::new();
+        for (class, off) in &CLASSES[..2] {
+            let (mut energy, mut position) = (Vec::new(), Vec::new());
+            for n in 0..DRAWN {
+                let mut dice = Dice::new(seed, n);
+                let case = random_case(&mut dice);
+                let (e, x) = swing(&case, off)?;
+                energy.push(100.0 * e);
+                position.push(100.0 * x);
+            }
+            let name = |what: &str| format!("{what}_{class}");
+            let energies = [0.5, 0.9, 1.0].map(|q| quantile(&mut energy, q));
+            let positions = [0.5, 0.9, 1.0].map(|q| quantile(&mut position, q));
+            list.push(Quantity::range(&name("energy_median"), "%", "prototype", 0.0, 0.02, energies[0]));
+            list.push(Quantity::range(&name("energy_p90"), "%", "prototype", 0.0, 1.0, energies[1]));
+            list.push(number(&name("energy_max"), "%", energies[2]));
+            list.push(number(&name("displacement_median"), "%", positions[0]));
+            list.push(number(&name("displacement_p90"), "%", positions[1]));
+            list.push(number(&name("displacement_max"), "%", positions[2]));
+        }
+        Ok(list)
+    };
+    Plan {
+        id: format!("random/{seed}"),
+        case: format!("{DRAWN} random oscillators, classes A and B, tolerance 1e-3"),
+        measure: Box::new(measure),
+    }
 }

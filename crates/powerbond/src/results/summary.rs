@@ -1,6 +1,7 @@
 //! `summary.json`: what a run came to.
 
 use super::format::find;
+use super::choices::{Choices, choices};
 use super::recorder::{JUMPS, Places, RESULTS, TABLES, numbered, results_fields};
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
 use super::writer::{Field, Metadata};
@@ -47,6 +48,8 @@ pub struct Summary {
     pub energy: EnergySummary,
     /// Jumps of coupled inputs at communication points.
     pub inputs: Vec<InputSummary>,
+    /// What the method chose for subsystems and inputs, and what it found out.
+    pub choices: Choices,
     /// Cost per subsystem.
     pub subsystems: Vec<SubsystemSummary>,
     /// Time of the run less that of the subsystems, in s.
@@ -389,6 +392,7 @@ impl Summary {
                 residual_share: share(residual, exchanged),
             },
             inputs: inputs(prepared, &findings),
+            choices: choices(prepared),
             bonds,
             engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
             subsystems,

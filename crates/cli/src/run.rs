@@ -303,7 +303,10 @@ fn method(s: &Summary) -> String {
     match m["kind"]["kind"].as_str() {
         Some(whole) => {
             let given = m["estimator"]["tolerance"].as_f64();
-            format!("{whole}, tolerance {:e}: {parts}", given.unwrap_or(powerbond::catalogue::DEFAULT_TOLERANCE))
+            format!(
+                "{whole}, tolerance {:e}: {parts}",
+                given.unwrap_or(powerbond::catalogue::DEFAULT_TOLERANCE)
+            )
         }
         None => parts,
     }

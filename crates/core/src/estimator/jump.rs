@@ -54,7 +54,7 @@ pub struct Crossed {
 }
 
 /// κ: jumps are larger than the errors that they come to.
-const KAPPA: f64 = 0.5;
+const KAPPA: f64 = 0.3;
 /// Noise is looked for every so many small steps, in the last of them.
 const LOOK_EVERY: u64 = 12;
 const RECENT: usize = 8;
@@ -171,7 +171,9 @@ impl Jump {
     }
 
     fn look_for_crossing(&mut self, step: &StepView<'_>) {
-        let (Some(input), true) = (self.limiting.get(), self.steps > SETTLED && !step.after_restart) else { return };
+        let (Some(input), true) = (self.limiting.get(), self.steps > SETTLED && !step.after_restart) else {
+            return;
+        };
         let norm = self.norm.get();
         if norm < CROSSED {
             return;

@@ -5,15 +5,18 @@
 //! system with a second-order hold and refresh at a step so small that its error is far below what is judged.
 
 use super::force_displacement::Star;
-use super::verdict::{Dice, Files, Subject as Judged, accurate_star, oscillator as star, random_case, subjects};
+use super::verdict::{
+    Dice, Files, Subject as Judged, accurate_star, oscillator as star, random_case, subjects,
+};
 use super::{Plan, Quantity};
 use crate::{Error, System};
+use powerbond_core::models::nonlinear_oscillator;
 use powerbond_core::models::oscillator::{self, Case, DOUBLE, MULTIPLE};
 use powerbond_core::models::quarter_car::{self, Damper};
-use powerbond_core::models::nonlinear_oscillator;
 use powerbond_core::observer::{Flow, Observer, StartView, StepReport};
 use powerbond_core::view::StepView;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A benchmark system with its reference, made when first asked for.
@@ -23,6 +26,8 @@ struct Subject {
     fine_step: f64,
     energy: f64,
     reference: OnceCell<Rc<Path>>,
+    /// What was run already: several rows need the same runs.
+    known: RefCell<HashMap<String, Outcome>>,
 }
 
 /// The exact outputs at a time, which never goes back.
@@ -31,7 +36,8 @@ type Exact = Box<dyn FnMut(f64, &mut [f64])>;
 /// The monolithic solution of a subject, outputs in the order of the network.
 fn monolithic(name: &str) -> Option<Exact> {
     if let Some(kind) = name.strip_prefix("quarter-car-r") {
-        let damper = if kind.ends_with("-linear") { Damper::Linear(1000.0) } else { Damper::SquareRoot(900.0) };
+        let damper =
+            if kind.ends_with("-linear") { Damper::Linear(1000.0) } else { Damper::SquareRoot(900.0) };
         let (first, mut car) = (kind.starts_with('1'), quarter_car::Reference::new(damper));
         return Some(Box::new(move |t, y| {
             car.advance_to(t);
@@ -113,6 +119,7 @@ impl Subject {
                 fine_step: subject.fine_step / 5.0,
                 energy,
                 reference: OnceCell::new(),
+                known: RefCell::default(),
             })
         };
         subjects().into_iter().take(SYSTEMS).map(one).collect()
@@ -145,17 +152,23 @@ impl Subject {
 
     /// Runs a method; a run that fails is as wrong as can be.
     fn run(&self, step: Option<f64>, method: &str, class: &str) -> Result<Outcome, Error> {
-        let mut prepared = super::prepare("default", &self.file(step, method, class))?;
+        let file = self.file(step, method, class);
+        if let Some(known) = self.known.borrow().get(&file) {
+            return Ok(*known);
+        }
+        let mut prepared = super::prepare("default", &file)?;
         let n = prepared.names.outputs.len();
         let mut distance =
             Distance { exact: self.exact()?, now: vec![0.0; n], sums: vec![[0.0; 3]; n], time: 0.0 };
         let outcome = prepared.run(&mut distance);
         let steps = prepared.master.statistics().accepted as f64;
-        match outcome {
-            Ok(_) => Ok(Outcome { steps, error: distance.error() }),
-            Err(Error::Accuracy { .. } | Error::Model { .. }) => Ok(Outcome { steps, error: f64::INFINITY }),
-            Err(other) => Err(other),
-        }
+        let error = match outcome {
+            Ok(_) => distance.error(),
+            Err(Error::Accuracy { .. } | Error::Model { .. }) => f64::INFINITY,
+            Err(other) => return Err(other),
+        };
+        self.known.borrow_mut().insert(file, Outcome { steps, error });
+        Ok(Outcome { steps, error })
     }
 
     fn auto(&self, tolerance: f64, class: &str) -> Result<Outcome, Error> {
@@ -266,6 +279,11 @@ pub fn rows() -> Vec<Plan> {
         let (id, case) = (format!("equal-steps/{}", subject.name), format!("{}, equal steps", subject.name));
         plans.push(row(id, case, subject, equal_steps));
     }
+    plans.extend(subjects[..4].iter().zip(POWERS).map(|(subject, (steps, best))| {
+        let (id, case) =
+            (format!("power/{}", subject.name), format!("{}, power at {steps} steps", subject.name));
+        row(id, case, subject, move |subject| power(subject, steps, best))
+    }));
     plans.extend(SEEDS.map(random));
     let all = Rc::new(subjects);
     plans.push(Plan {
@@ -322,9 +340,7 @@ impl Subject {
         let auto = self.auto(1e-3, "")?;
         let step = Some(self.stop() / auto.steps);
         let bonded = !self.name.ends_with("-dd") && !self.name.ends_with("-fd");
-        let ecco = |more: &str| {
-            bonded.then(|| self.ecco(auto.steps, more)).transpose()
-        };
+        let ecco = |more: &str| bonded.then(|| self.ecco(auto.steps, more)).transpose();
         Ok(Equal {
             zoh: self.run(step, "", "")?.error,
             foh: self.run(step, "hold = 1", "")?.error,
@@ -392,10 +408,56 @@ fn equal_steps(subject: &Subject) -> Result<Vec<Quantity>, Error> {
     Ok(list)
 }
 
+/// Steps and the papers' smallest mean |ΔP| of each quarter car, in W (sadjina2020 tables 8 and 9, accurate micro steps: ECCO and
+/// NEPCE with feed-through).
+const POWERS: [(f64, f64); 4] = [(4000.0, 0.065), (2000.0, 0.176), (4000.0, 0.179), (2000.0, 2.87)];
+
+/// Mean |error of the transmitted power| with the tolerance at which the default makes `steps` steps.
+fn power(subject: &Subject, steps: f64, best: f64) -> Result<Vec<Quantity>, Error> {
+    let (mut low, mut high) = (1e-9f64, 0.1f64);
+    let mut nearest = (f64::INFINITY, f64::NAN);
+    for _ in 0..20 {
+        let tolerance = (low * high).sqrt();
+        let file = subject.file(None, &format!("kind = \"auto\"\ntolerance = {tolerance}"), "");
+        let mut prepared = super::prepare("power", &file)?;
+        let mut meter = PowerError { exact: subject.exact()?, error: 0.0, time: 0.0 };
+        prepared.run(&mut meter)?;
+        let made = prepared.master.statistics().accepted as f64;
+        if (made - steps).abs() < f64::abs(nearest.0 - steps) {
+            nearest = (made, meter.error / meter.time);
+        }
+        if (made / steps - 1.0).abs() < 0.01 {
+            break;
+        }
+        *(if made > steps { &mut low } else { &mut high }) = tolerance;
+    }
+    Ok(vec![
+        number("steps", "", nearest.0),
+        Quantity::range("dp", "W", "monolithic solution", 0.0, 0.01 * best, nearest.1),
+    ])
+}
+
+/// Time-weighted |P_12 - exact| at communication points.
+struct PowerError {
+    exact: Exact,
+    error: f64,
+    time: f64,
+}
+
+impl Observer for PowerError {
+    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
+        let mut y = [0.0; 2];
+        (self.exact)(step.span.end, &mut y);
+        self.error += (step.flows[0].transmitted_power - y[0] * y[1]).abs() * step.span.h;
+        self.time += step.span.h;
+        Flow::Continue
+    }
+}
+
 /// What holds for all systems together.
 fn together(subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, Error> {
     let mut list = Vec::new();
-    let mut rising = 0.0;
+    let (mut rising, mut all) = (0.0, Vec::new());
     let mut before = vec![f64::INFINITY; subjects.len()];
     for tolerance in TOLERANCES {
         let mut shares = Vec::new();
@@ -406,10 +468,14 @@ fn together(subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, Error> {
             shares.push(error / tolerance);
         }
         let name = |what: &str| format!("{what}_at_{tolerance:e}");
-        list.push(Quantity::range(&name("median"), "", "prototype", 0.5, 2.0, quantile(&mut shares, 0.5)));
-        list.push(Quantity::range(&name("p90"), "", "prototype", 0.0, 5.0, quantile(&mut shares, 0.9)));
-        list.push(Quantity::range(&name("max"), "", "prototype", 0.0, 10.0, quantile(&mut shares, 1.0)));
+        list.push(number(&name("median"), "", quantile(&mut shares, 0.5)));
+        list.push(number(&name("p90"), "", quantile(&mut shares, 0.9)));
+        list.push(number(&name("max"), "", quantile(&mut shares, 1.0)));
+        all.extend(shares);
     }
+    list.push(Quantity::range("median", "", "prototype", 0.5, 2.0, quantile(&mut all, 0.5)));
+    list.push(Quantity::range("p90", "", "prototype", 0.0, 5.0, quantile(&mut all, 0.9)));
+    list.push(Quantity::range("max", "", "prototype", 0.0, 10.0, quantile(&mut all, 1.0)));
     list.push(number("not_monotone", "", rising));
     for (class, off) in &CLASSES[1..4] {
         let runs = subjects.iter().map(|s| Ok(s.auto(1e-3, off)?.error / 1e-3));
@@ -442,8 +508,8 @@ fn quantile(list: &mut [f64], share: f64) -> f64 {
     if a == b { a } else { a + place.fract() * (b - a) }
 }
 
-/// Seeds of the rows of random systems.
-const SEEDS: [u64; 3] = [1, 2, 3];
+/// Seeds of the rows of random systems: drawn after the method and its constants stood. κ was chosen with 1 to 10 in view.
+const SEEDS: [u64; 3] = [101, 202, 303];
 /// Random systems of a row.
 const DRAWN: u64 = 150;
 

@@ -423,7 +423,8 @@ pub(super) struct Dice(u64);
 impl Dice {
     /// For system `n` of a seed.
     pub fn new(seed: u64, n: u64) -> Self {
-        let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ (n + 1).wrapping_mul(0xD1B5_4A32_D192_ED03) ^ seed.rotate_left(40));
+        let mut dice =
+            Dice(0x9E37_79B9_7F4A_7C15 ^ (n + 1).wrapping_mul(0xD1B5_4A32_D192_ED03) ^ seed.rotate_left(40));
         (0..8).for_each(|_| _ = dice.roll());
         dice
     }

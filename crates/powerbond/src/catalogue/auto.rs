@@ -131,7 +131,11 @@ pub fn feeds(
     let members = std::mem::take(&mut network.members).into_iter().zip(&by_member);
     let fed = members.map(|(member, feed)| {
         let n = member.inputs.len();
-        if *feed == Feed::Tail { member.wrapped(|simulator| Box::new(Tail::new(simulator, n))) } else { member }
+        if *feed == Feed::Tail {
+            member.wrapped(|simulator| Box::new(Tail::new(simulator, n)))
+        } else {
+            member
+        }
     });
     network.members = fed.collect();
     Ok(network.owner_of_input.iter().map(|&s| by_member[s]).collect())

@@ -1,7 +1,7 @@
 //! `summary.json`: what a run came to.
 
-use super::format::find;
 use super::choices::{Choices, choices};
+use super::format::find;
 use super::recorder::{JUMPS, Places, RESULTS, TABLES, numbered, results_fields};
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
 use super::writer::{Field, Metadata};

@@ -394,7 +394,9 @@ impl Judge<'_> {
     /// What the jumps of inputs tell: discontinuities that nobody knew of, and noise that no step can go below.
     fn jumps(&self, out: &mut Vec<Reason>) {
         let findings = self.findings;
-        let Some(driving) = self.prepared.master.driving().filter(|e| !e.limited().is_empty()) else { return };
+        let Some(driving) = self.prepared.master.driving().filter(|e| !e.limited().is_empty()) else {
+            return;
+        };
         if let Some((count, worst)) = driving.crossed() {
             let name = self.name(worst.input);
             let others = if count > 1 { format!("; {count} such steps in all") } else { String::new() };
@@ -413,8 +415,11 @@ impl Judge<'_> {
                 ..reason("discontinuity", Word::Check, text, advice)
             });
         }
-        let tolerance = self.system.method.estimator.number("tolerance").unwrap_or(catalogue::DEFAULT_TOLERANCE);
-        for (f, noise) in findings.inputs.iter().map(|f| (f, driving.noise().get(f.input).copied().unwrap_or(0.0))) {
+        let tolerance =
+            self.system.method.estimator.number("tolerance").unwrap_or(catalogue::DEFAULT_TOLERANCE);
+        for (f, noise) in
+            findings.inputs.iter().map(|f| (f, driving.noise().get(f.input).copied().unwrap_or(0.0)))
+        {
             // What a line through noisy points makes of it.
             let share = if f.spread > 0.0 { 10.0 * noise / f.spread } else { 0.0 };
             if share > tolerance {
@@ -428,7 +433,12 @@ impl Judge<'_> {
                     connection: Some(self.connection(f.input)),
                     value: Some(share),
                     limit: Some(tolerance),
-                    ..reason("noise", Word::Check, text, "raise the tolerance, or the accuracy of the subsystem that gives it")
+                    ..reason(
+                        "noise",
+                        Word::Check,
+                        text,
+                        "raise the tolerance, or the accuracy of the subsystem that gives it",
+                    )
                 });
             }
         }

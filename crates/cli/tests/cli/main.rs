@@ -13,6 +13,7 @@ mod fmus;
 mod golden;
 mod lab;
 mod listings;
+mod logging;
 mod methods;
 mod networks;
 mod options;

@@ -8,7 +8,7 @@
 use super::force_displacement::Star;
 use super::quarter_car::{Case as QuarterCar, Split};
 use super::{Check, Plan, Quantity};
-use crate::Error;
+use crate::{Error, System};
 use powerbond_core::models::oscillator::{Body, Case, DOUBLE, MULTIPLE};
 use powerbond_core::models::{nonlinear_oscillator, pendula};
 use powerbond_core::observer::{Flow, Observer, StepReport};
@@ -55,7 +55,8 @@ impl Subject {
     fn reference(&self) -> Result<&Reference, Error> {
         if self.reference.get().is_none() {
             let file = (self.files)(self.fine_step, "hold = 2\nrefresh = true");
-            let mut prepared = super::prepare("reference", &file)?;
+            // Always of the models themselves: what stands in for them may follow no derivatives.
+            let mut prepared = System::parse("reference", &file)?.prepare()?;
             let mut path = Path { times: Vec::new(), values: vec![Vec::new(); prepared.names.outputs.len()] };
             prepared.run(&mut path)?;
             let _ = self.reference.set(Reference { times: path.times, values: path.values });

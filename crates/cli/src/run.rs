@@ -32,6 +32,9 @@ pub struct Arguments {
     /// Constant step, or the first one of an adaptive run, in s
     #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
     step_size: Option<f64>,
+    /// Choose everything by itself, with this error relative to how far outputs move (method `auto`)
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    tolerance: Option<f64>,
     /// Write results at multiples of this, in s (default: every step)
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     output_interval: Option<f64>,
@@ -83,6 +86,7 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<ExitCode, Error> {
         output_interval: arguments.output_interval,
         output_dir: arguments.output_dir.clone(),
         set: arguments.set.clone(),
+        tolerance: arguments.tolerance,
         input: arguments.input.clone(),
         allow_nonfinite: arguments.allow_nonfinite,
         jumps: arguments.jumps,
@@ -157,6 +161,7 @@ fn describe(summary: &Summary, folder: &Path) -> String {
             );
         }
     }
+    out += &choices(s);
     out += &estimates(s);
     out += "\n";
     if s.bonds.is_empty() {
@@ -203,6 +208,48 @@ fn describe(summary: &Summary, folder: &Path) -> String {
     out
 }
 
+/// What the method chose by itself.
+fn choices(s: &Summary) -> String {
+    if s.choices.inputs.is_empty() || s.steps.accepted == 0 {
+        return String::new();
+    }
+    let mut rows = vec![["subsystem", "class", "is fed with", "feed-through"].map(str::to_owned).to_vec()];
+    for sub in &s.choices.subsystems {
+        let found = s.choices.identified.iter().filter(|f| f.output.starts_with(&format!("{}.", sub.name)));
+        let confidence = found.map(|f| f.confidence).reduce(f64::min);
+        let kept = match confidence {
+            Some(c) => format!("{}, confidence {c:.2}", sub.feed_through),
+            None => sub.feed_through.to_owned(),
+        };
+        rows.push(vec![sub.name.clone(), format!("{}: {}", sub.class, sub.able), sub.fed.to_owned(), kept]);
+    }
+    let mut out = String::from("\n");
+    let n = rows.len() - 1;
+    rows.truncate(MOST_SHOWN + 1);
+    out += &table(&rows);
+    if n > MOST_SHOWN {
+        out += &format!("  … {} more in summary.json\n", n - MOST_SHOWN);
+    }
+    let mut inputs: Vec<_> = s.choices.inputs.iter().collect();
+    inputs.sort_by(|a, b| b.limited.total_cmp(&a.limited));
+    let mut rows = vec![["input", "limits the step", "order 0", "1", "2"].map(str::to_owned).to_vec()];
+    for i in inputs.iter().take(MOST_SHOWN) {
+        let percent = |x: f64| format!("{:.0} %", 100.0 * x);
+        let mut row = vec![i.name.clone(), percent(i.limited)];
+        row.extend(i.orders.map(percent));
+        rows.push(row);
+    }
+    out += "\n";
+    out += &table(&rows);
+    if inputs.len() > MOST_SHOWN {
+        out += &format!("  … {} more in summary.json\n", inputs.len() - MOST_SHOWN);
+    }
+    out
+}
+
+/// Rows of a table that are printed.
+const MOST_SHOWN: usize = 8;
+
 /// What several estimators said, side by side; 1 is at tolerance.
 fn estimates(s: &Summary) -> String {
     if s.estimates.len() < 2 || s.steps.accepted == 0 {
@@ -241,7 +288,8 @@ fn verdict(v: &VerdictSummary) -> String {
 fn method(s: &Summary) -> String {
     let m = &s.config["method"];
     let kind = |key: &str| m[key]["kind"].as_str().unwrap_or("").to_owned();
-    let mut parts = vec![kind("schedule"), format!("hold {}", m["hold"])];
+    let hold = m["hold"].as_str().map_or_else(|| m["hold"].to_string(), str::to_owned);
+    let mut parts = vec![kind("schedule"), format!("hold {hold}")];
     for key in ["correction", "estimator", "controller"] {
         let name = kind(key);
         if name != "none" {
@@ -251,5 +299,15 @@ fn method(s: &Summary) -> String {
     if m["refresh"] != false {
         parts.push("refresh".to_owned());
     }
-    parts.join(", ")
+    let parts = parts.join(", ");
+    match m["kind"]["kind"].as_str() {
+        Some(whole) => {
+            let given = m["estimator"]["tolerance"].as_f64();
+            format!(
+                "{whole}, tolerance {:e}: {parts}",
+                given.unwrap_or(powerbond::catalogue::DEFAULT_TOLERANCE)
+            )
+        }
+        None => parts,
+    }
 }

@@ -6,7 +6,7 @@ use crate::prepare::Prepared;
 use crate::report::REPORT;
 use crate::results::{Format, JUMPS, Origin, Places, Recorder, SUMMARY, Summary, TABLES};
 use crate::source::{At, Place};
-use crate::system::System;
+use crate::system::{Method, System};
 use powerbond_core::master::Outcome;
 use powerbond_core::observer::{Both, Nobody, Observer};
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ pub struct RunOptions {
     pub output_dir: Option<PathBuf>,
     /// `subsystem.parameter=value`.
     pub set: Vec<String>,
+    /// Run with the method that chooses everything itself, with this tolerance.
+    pub tolerance: Option<f64>,
     /// A CSV file whose columns feed inputs.
     pub input: Option<PathBuf>,
     /// Go on with NaN and infinite outputs.
@@ -68,6 +70,12 @@ impl RunOptions {
         }
         if let Some(h) = self.step_size {
             system.simulation.step = Some(given(h, "--step-size"));
+            if system.method.is_implicit() {
+                system.method = Method::default();
+            }
+        }
+        if let Some(tolerance) = self.tolerance {
+            system.set_tolerance(given(tolerance, "--tolerance"))?;
         }
         if let Some(dt) = self.output_interval {
             system.simulation.output_interval = Some(given(dt, "--output-interval"));

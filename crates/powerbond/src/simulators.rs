@@ -104,7 +104,7 @@ fn model(spec: &SubsystemSpec, name: &At<String>) -> Result<Box<dyn Subsystem>, 
     model.build(&parameters).map_err(|e| Error::input(spec.name.place(), e.to_string()))
 }
 
-/// An instance of an FMU, and what it lacks of what it declares.
+/// An instance of an FMU, what it lacks of what it declares, and what of it is not used.
 fn fmu(
     system: &System,
     spec: &SubsystemSpec,
@@ -139,6 +139,8 @@ fn fmu(
     let can_refresh =
         wanted && powerbond_fmi::probe::probe(&fmu, &options).is_ok_and(|probed| probed.refresh);
     let mut instance = fmu.instantiate(name, &options).map_err(fail)?;
+    let remarks = shortcomings.into_iter().chain(instance.unused());
+    let remarks = remarks.map(|text| format!("{name}: {text}")).collect();
     instance.set_can_refresh(can_refresh);
     if system.method.controller.name() != "fixed" && instance.needs_constant_step() {
         return Err(Error::input(
@@ -150,7 +152,7 @@ fn fmu(
             ),
         ));
     }
-    Ok((instance, shortcomings.into_iter().map(|text| format!("{name}: {text}")).collect()))
+    Ok((instance, remarks))
 }
 
 /// Opens an FMU that a file names.

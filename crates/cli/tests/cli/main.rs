@@ -2,6 +2,7 @@
 
 mod bad_options;
 mod bad_systems;
+mod c_fmus;
 mod compare;
 mod crashes;
 mod docs;

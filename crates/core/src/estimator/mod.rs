@@ -1,10 +1,12 @@
 //! How wrong a step was, as one number; 1 means "at tolerance", NaN counts as infinite.
 
 mod energy;
+mod jump;
 mod predictor;
 mod richardson;
 
 pub use energy::{Energy, Residual};
+pub use jump::{Crossed, Jump};
 pub use predictor::{OutputTolerance, Predictor};
 pub use richardson::{Constants, Richardson, Tolerance};
 
@@ -37,6 +39,8 @@ pub enum Blame {
     Output(usize),
     /// A bond.
     Bond(usize),
+    /// An input.
+    Input(usize),
 }
 
 /// Estimates the error of a step. `estimate` only looks; `commit` remembers accepted steps.
@@ -49,6 +53,36 @@ pub trait ErrorEstimator: Persist {
 
     /// Looks at the structure of the network once, at initialization; members in `refreshed` re-read their outputs.
     fn prepare(&mut self, _network: &Network, _structure: &Structure, _refreshed: &[usize]) {}
+
+    /// Whether it needs the jumps of all hold orders.
+    fn needs_jumps(&self) -> bool {
+        false
+    }
+
+    /// Whether it still finds its scales: norms steer, but say nothing of the error.
+    fn settles(&self) -> bool {
+        false
+    }
+
+    /// How often each input limited the step, if it counts that.
+    fn limited(&self) -> &[u64] {
+        &[]
+    }
+
+    /// The input that limited the last step, if it tells.
+    fn limiting(&self) -> Option<usize> {
+        None
+    }
+
+    /// Noise of every input in its unit, if it looks for that: jumps below a multiple of it say nothing.
+    fn noise(&self) -> &[f64] {
+        &[]
+    }
+
+    /// How many steps crossed a discontinuity that nobody knew of, and the worst of them.
+    fn crossed(&self) -> Option<(u64, Crossed)> {
+        None
+    }
 
     /// The norm of an attempted step.
     fn estimate(&self, step: &StepView<'_>) -> Estimate;

@@ -228,6 +228,7 @@ impl Master {
             self.doubling = Some(doubling);
         }
         self.exchange.commit(&self.policies.schedule, pair.halves[0]);
+        self.arrive(pair.halves[0])?;
         self.after_restart = false;
         if event {
             self.restart();
@@ -292,7 +293,8 @@ impl Master {
             }
         }
         let floor = self.policies.controller.floor();
-        let over_tolerance = count(&mut self.statistics, &first.estimates, spans[0], floor);
+        let settles = self.policies.estimators.first().is_some_and(|e| e.settles());
+        let over_tolerance = count(&mut self.statistics, &first.estimates, spans[0], floor, settles);
         let runaway = watch_bonds(&mut self.watch, spans[0], &first.flows, self.settings.stop_runaway);
         let view = StepView {
             span: spans[0],
@@ -307,6 +309,7 @@ impl Master {
             bonds: &self.network.bonds,
             wiring: &self.network.wiring,
             feed_through: self.needs_feed_through.then_some(&first.feed_through[..]),
+            jumps: None,
             external: &self.external,
             doubled: None,
             after_restart: first.after_restart,
@@ -318,6 +321,7 @@ impl Master {
             probes: &first.probes,
             rejections,
             over_tolerance,
+            limited_by: None,
         };
         let flow = observer.accepted(&view, &report);
         self.clock.advance(spans[0]);
@@ -343,6 +347,9 @@ impl Master {
         }
         self.policies.estimators.iter().for_each(|e| e.save(tape));
         self.policies.controller.save(tape);
+        if let Some(identifier) = &self.policies.identifier {
+            identifier.save(tape);
+        }
         tape.extend(&self.feed_through);
         tape.push(f64::from(u8::from(self.after_restart)));
         tape.push(self.wish);
@@ -362,6 +369,9 @@ impl Master {
         }
         self.policies.estimators.iter_mut().for_each(|e| e.load(tape));
         self.policies.controller.load(tape);
+        if let Some(identifier) = &mut self.policies.identifier {
+            identifier.load(tape);
+        }
         tape.fill(&mut self.feed_through);
         self.after_restart = tape.pull() != 0.0;
         self.wish = tape.pull();

@@ -1,6 +1,7 @@
 //! The papers' tables and figures as data: published beside measured, with the rule that judges each number.
 
 mod arnold2013;
+mod default;
 mod force_displacement;
 mod quarter_car;
 mod report;
@@ -80,6 +81,12 @@ pub const SUITES: &[Suite] = &[
         name: "verdict",
         about: "the verdict beside the true error: all benchmark models and random systems, eight methods, several steps",
         rows: verdict::rows,
+        exchangeable: true,
+    },
+    Suite {
+        name: "default",
+        about: "the default method: error over tolerance, classes of subsystems, other methods at the same number of steps",
+        rows: default::rows,
         exchangeable: true,
     },
 ];

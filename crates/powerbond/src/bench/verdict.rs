@@ -24,12 +24,12 @@ const GOOD: f64 = 0.005;
 const TINY: f64 = 0.001;
 
 /// A system file for a step and a `[method]` block.
-type Files = Rc<dyn Fn(f64, &str) -> String>;
+pub(super) type Files = Rc<dyn Fn(f64, &str) -> String>;
 
 /// A benchmark system with its reference, made when first asked for.
-struct Subject {
-    files: Files,
-    fine_step: f64,
+pub(super) struct Subject {
+    pub files: Files,
+    pub fine_step: f64,
     reference: OnceCell<Reference>,
 }
 
@@ -182,14 +182,14 @@ fn arnold(kind: &'static str) -> impl Fn(f64, &str) -> String {
     }
 }
 
-fn accurate_star(star: Star) -> impl Fn(f64, &str) -> String {
+pub(super) fn accurate_star(star: Star) -> impl Fn(f64, &str) -> String {
     move |step, method| {
         let star = Star { step, ..star.clone() };
         star.file(method).replace("input_derivatives = 0", "integrator = \"accurate\"")
     }
 }
 
-fn oscillator(case: &Case, stop: f64) -> Star {
+pub(super) fn oscillator(case: &Case, stop: f64) -> Star {
     Star {
         giver: ("oscillator/force-giver", case.giver_parameters()),
         givers: case.givers,
@@ -205,7 +205,7 @@ fn oscillator(case: &Case, stop: f64) -> Star {
 }
 
 /// All systems: name, energy scale, steps to judge. Every other one, from the first on, is for choosing the limits.
-fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
+pub(super) fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
     let mut list = Vec::new();
     let steps = [2e-4, 1e-3, 5e-3, 2e-2];
     for (split, name) in [(Split::R1, "r1"), (Split::R2, "r2")] {
@@ -432,9 +432,17 @@ fn quantities(judged: &Judged) -> Vec<Quantity> {
 }
 
 /// Numbers between 0 and 1, the same on every machine (Knuth's constants for 64 bits).
-struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
+    /// For system `n` of a seed.
+    pub fn new(seed: u64, n: u64) -> Self {
+        let mut dice =
+            Dice(0x9E37_79B9_7F4A_7C15 ^ (n + 1).wrapping_mul(0xD1B5_4A32_D192_ED03) ^ seed.rotate_left(40));
+        (0..8).for_each(|_| _ = dice.roll());
+        dice
+    }
+
     fn roll(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
@@ -459,7 +467,7 @@ const KINDS: [(&str, Draw, Range<u64>); 4] = [
     ("random-stars-of-6-to-10", random_star, 5000..5010),
 ];
 
-fn random_case(dice: &mut Dice, givers: u32) -> (Case, f64) {
+pub(super) fn random_case(dice: &mut Dice, givers: u32) -> (Case, f64) {
     let mut body = |speed: f64| Body {
         mass: dice.between(0.1, 10.0),
         stiffness: dice.between(10.0, 3000.0),

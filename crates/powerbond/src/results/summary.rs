@@ -1,12 +1,13 @@
 //! `summary.json`: what a run came to.
 
+use super::choices::{Choices, choices};
 use super::format::find;
 use super::recorder::{JUMPS, Places, RESULTS, TABLES, numbered, results_fields};
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
 use super::writer::{Field, Metadata};
 use crate::check;
 use crate::prepare::Prepared;
-use crate::system::{Refresh, SimulatorSpec, System};
+use crate::system::{Identify, Refresh, SimulatorSpec, System};
 use powerbond_core::correction::CorrectionReport;
 use powerbond_core::statistics::NormStatistics;
 use powerbond_core::watch::Spike;
@@ -47,6 +48,8 @@ pub struct Summary {
     pub energy: EnergySummary,
     /// Jumps of coupled inputs at communication points.
     pub inputs: Vec<InputSummary>,
+    /// What the method chose for subsystems and inputs, and what it found out.
+    pub choices: Choices,
     /// Cost per subsystem.
     pub subsystems: Vec<SubsystemSummary>,
     /// Time of the run less that of the subsystems, in s.
@@ -389,6 +392,7 @@ impl Summary {
                 residual_share: share(residual, exchanged),
             },
             inputs: inputs(prepared, &findings),
+            choices: choices(prepared),
             bonds,
             engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
             subsystems,
@@ -484,13 +488,22 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
         },
         "method": {
             "schedule": m.schedule.to_json(),
-            "hold": m.hold,
+            "kind": m.kind.as_ref().map(crate::catalogue::PolicySpec::to_json),
+            "hold": if m.variable_hold { json!("variable") } else { json!(m.hold) },
+            "values_only": m.values_only.value.name(),
+            "identify": match &m.identify {
+                Identify::Off => json!(false),
+                Identify::All => json!(true),
+                Identify::Some(list) => list.iter().map(|n| n.value.clone()).collect::<Vec<_>>().into(),
+            },
             "holds": m.holds.iter().map(|(name, order)| (name.value.to_string(), json!(order))).collect::<serde_json::Map<_, _>>(),
             "correction": m.correction.to_json(),
             "estimator": m.estimator.to_json(),
             "monitors": m.monitors.iter().map(|p| p.to_json()).collect::<Vec<_>>(),
             "controller": m.controller.to_json(),
+            "slopes": if m.slopes.value { "outputs" } else { "differences" },
             "refresh": match &m.refresh {
+                Refresh::Auto => "auto".into(),
                 Refresh::Off => json!(false),
                 Refresh::All(_) => json!(true),
                 Refresh::Some(list) => list.iter().map(|n| n.value.clone()).collect::<Vec<_>>().into(),

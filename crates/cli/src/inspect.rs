@@ -2,8 +2,10 @@
 
 use crate::text::{print, table};
 use powerbond::Error;
-use powerbond::fmi::Fmu;
+use powerbond::core::subsystem::Subsystem;
 use powerbond::fmi::description::{Causality, ModelDescription, Variable, Version};
+use powerbond::fmi::probe::probe;
+use powerbond::fmi::{Fmu, Options};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,6 +21,9 @@ pub struct Arguments {
     /// Also load the library and say what it lacks
     #[arg(long)]
     load: bool,
+    /// Also try out, on an instance, which outputs follow which inputs while time stands still; no flag tells
+    #[arg(long)]
+    probe: bool,
     /// Refuse (exit 3) what the standard does not allow but we tolerate
     #[arg(long)]
     strict: bool,
@@ -39,10 +44,18 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     if arguments.load {
         findings.extend(fmu.load().map_err(fail)?);
     }
+    let probed = arguments.probe.then(|| Probe::of(&fmu));
     if arguments.json {
-        print(&format!("{:#}\n", document(description, &findings)))?;
+        let mut document = document(description, &findings);
+        if let Some(probed) = &probed {
+            document["probe"] = probed.json();
+        }
+        print(&format!("{document:#}\n"))?;
     } else {
         print(&describe(description, arguments.all))?;
+        if let Some(probed) = &probed {
+            print(&probed.text())?;
+        }
         findings.iter().for_each(|f| eprintln!("finding: {f}"));
     }
     if arguments.strict && !findings.is_empty() {
@@ -50,6 +63,58 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         return Err(Error::input(None, message));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What trying an FMU out came to.
+enum Probe {
+    /// Pairs of output and input, and whether outputs follow after a step, too.
+    Found {
+        pairs: Vec<(String, String)>,
+        refresh: bool,
+    },
+    Failed(String),
+}
+
+impl Probe {
+    fn of(fmu: &Fmu) -> Self {
+        let options = Options::default();
+        let tried = probe(fmu, &options).and_then(|probed| Ok((probed, fmu.instantiate("probe", &options)?)));
+        match tried {
+            Err(error) => Probe::Failed(error.to_string()),
+            Ok((probed, instance)) => {
+                let name = |v: usize| instance.info().variables[v].name.clone();
+                let pairs = probed.feed_through.iter().map(|&(o, i)| (name(o), name(i))).collect();
+                Probe::Found { pairs, refresh: probed.refresh }
+            }
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Probe::Failed(error) => json!({ "error": error }),
+            Probe::Found { pairs, refresh } => json!({ "feed_through": pairs, "refresh": refresh }),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Probe::Failed(error) => format!("\nprobe: it failed: {error}\n"),
+            Probe::Found { pairs, .. } if pairs.is_empty() => {
+                "\nprobe: no output follows an input at the same instant (at the start values)\n".to_owned()
+            }
+            Probe::Found { pairs, refresh } => {
+                let mut out = "\nprobe, at the start values:\n".to_owned();
+                for (output, input) in pairs {
+                    out += &format!("  {output} follows {input} at the same instant\n");
+                }
+                out + if *refresh {
+                    "  also after a step: it can be refreshed\n"
+                } else {
+                    "  but not after a step: it cannot be refreshed\n"
+                }
+            }
+        }
+    }
 }
 
 fn version(description: &ModelDescription) -> &'static str {

@@ -283,3 +283,20 @@ fn discrete_inputs_change_in_event_mode_where_it_is_used() {
     // Ten steps, and one change.
     assert!(often - seldom >= 9.0, "{often}, {seldom}");
 }
+
+/// y = x + d u: the integrators compute it whenever they are asked; `cached2` only in initialization and in steps.
+#[test]
+fn whether_outputs_follow_inputs_is_tried_out() {
+    let lab = Lab::new();
+    place(&lab, "integrator2", "a", |xml| xml);
+    let probed = lab.powerbond(&["inspect", "a", "--probe"]);
+    assert_eq!(probed.code, 0, "{}", probed.err);
+    for part in ["y follows u at the same instant", "also after a step: it can be refreshed"] {
+        assert!(probed.out.contains(part), "`{part}` in\n{}", probed.out);
+    }
+    let document = lab.powerbond(&["inspect", "a", "--probe", "--json"]).json();
+    assert_eq!(document["probe"], serde_json::json!({ "feed_through": [["y", "u"]], "refresh": true }));
+    place(&lab, "cached2", "c", |xml| xml);
+    let probed = lab.powerbond(&["inspect", "c", "--probe"]);
+    assert!(probed.out.contains("but not after a step: it cannot be refreshed"), "{}", probed.out);
+}

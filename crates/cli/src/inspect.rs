@@ -151,7 +151,7 @@ fn document(d: &ModelDescription, findings: &[String]) -> Value {
             "output_derivatives": c.max_output_derivative_order,
             "state": c.can_get_and_set_state, "serialized_state": c.can_serialize_state,
             "directional_derivatives": c.provides_directional_derivatives, "once_per_process": c.only_once_per_process,
-            "event_mode": c.has_event_mode, "early_return": c.might_return_early,
+            "event_mode": c.has_event_mode, "asynchronous": c.can_run_asynchronously, "early_return": c.might_return_early,
             "intermediate_update": c.provides_intermediate_update,
         })
     });
@@ -202,6 +202,8 @@ fn describe(d: &ModelDescription, all: bool) -> String {
                 (c.has_event_mode, "event mode"),
                 (c.might_return_early, "may return early"),
                 (c.provides_intermediate_update, "intermediate update"),
+                (c.can_run_asynchronously, "may step in the background"),
+                (c.needs_execution_tool, "needs its tool"),
                 (c.only_once_per_process, "once per process"),
             ] {
                 if flag {

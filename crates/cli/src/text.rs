@@ -1,12 +1,29 @@
 //! Numbers and tables as people like to read them.
 
 use powerbond::Error;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::OnceLock;
+
+/// The real stdout, once [`keep_stdout`] took it away from FMUs.
+static STDOUT: OnceLock<File> = OnceLock::new();
+
+/// Keeps stdout for what the command prints itself; what FMUs print goes to the log.
+pub fn keep_stdout() -> Result<(), Error> {
+    let real = powerbond::fmi::printed::divert().map_err(|e| Error::output(Path::new("stdout"), &e))?;
+    if let Some(real) = real {
+        STDOUT.get_or_init(|| real);
+    }
+    Ok(())
+}
 
 /// Prints to stdout; a closed pipe (`| head`) is not an error.
 pub fn print(text: &str) -> Result<(), Error> {
-    let mut out = io::stdout().lock();
+    let mut out: Box<dyn Write> = match STDOUT.get() {
+        Some(file) => Box::new(file),
+        None => Box::new(io::stdout().lock()),
+    };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::output(Path::new("stdout"), &error))

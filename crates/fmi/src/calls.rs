@@ -192,9 +192,9 @@ impl Calls {
         (t, h, is_final): (f64, f64, bool),
         outputs: (&[u32], &mut [f64]),
     ) -> Result<(), (Stage, c_int)> {
-        // The FMU takes the lengths on trust.
-        assert_eq!(inputs.0.len(), inputs.1.len(), "inputs are not as they were bound");
-        assert_eq!(outputs.0.len(), outputs.1.len(), "outputs are not as they were bound");
+        // The FMU takes the lengths on trust. Messages with the numbers would cost every step.
+        assert!(inputs.0.len() == inputs.1.len(), "inputs are not as they were bound");
+        assert!(outputs.0.len() == outputs.1.len(), "outputs are not as they were bound");
         let expect = |code: c_int, stage: Stage| if code == OK { Ok(()) } else { Err((stage, code)) };
         each!(self, instance => {
             if !inputs.0.is_empty() {

@@ -3,7 +3,7 @@
 use crate::text::{print, table};
 use powerbond::Error;
 use powerbond::core::subsystem::Subsystem;
-use powerbond::fmi::description::{Causality, ModelDescription, Variable, Version};
+use powerbond::fmi::description::{Causality, ModelDescription, Variable};
 use powerbond::fmi::probe::probe;
 use powerbond::fmi::{Fmu, Options};
 use serde_json::{Value, json};
@@ -117,14 +117,6 @@ impl Probe {
     }
 }
 
-fn version(description: &ModelDescription) -> &'static str {
-    match description.version {
-        Version::Fmi1 => "1.0",
-        Version::Fmi2 => "2.0",
-        Version::Fmi3 => "3.0",
-    }
-}
-
 /// `input`, `output`, … without an article.
 fn causality(causality: Causality) -> &'static str {
     let noun = causality.noun();
@@ -157,7 +149,7 @@ fn document(d: &ModelDescription, findings: &[String]) -> Value {
     });
     let e = &d.default_experiment;
     json!({
-        "fmi": version(d), "model": d.model_name, "description": d.description, "tool": d.generation_tool,
+        "fmi": d.version.to_string(), "model": d.model_name, "description": d.description, "tool": d.generation_tool,
         "version": d.model_version, "author": d.author, "license": d.license, "token": d.token,
         "co_simulation": co_simulation, "model_exchange": d.has_model_exchange,
         "scheduled_execution": d.has_scheduled_execution,
@@ -169,7 +161,7 @@ fn document(d: &ModelDescription, findings: &[String]) -> Value {
 }
 
 fn describe(d: &ModelDescription, all: bool) -> String {
-    let mut out = format!("{} (FMI {}", d.model_name, version(d));
+    let mut out = format!("{} (FMI {}", d.model_name, d.version);
     if !d.generation_tool.is_empty() {
         out += &format!(", made by {}", d.generation_tool);
     }

@@ -63,8 +63,14 @@ pub fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "a number of 0 or more is needed, such as 0.005 or 0.5%".to_owned())
 }
 
-/// Lines of cells with aligned columns; the first column to the left, the others to the right.
+/// Lines of cells with aligned columns; the first column to the left, the others to the right. Control characters, which
+/// names of other tools may have, are shown and not printed.
 pub fn table(rows: &[Vec<String>]) -> String {
+    let shown = |cell: &String| match cell.contains(char::is_control) {
+        true => cell.escape_debug().to_string(),
+        false => cell.clone(),
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();

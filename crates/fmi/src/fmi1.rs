@@ -42,8 +42,6 @@ pub(crate) const NAMES: Names = Names {
     instantiate: "fmiInstantiateSlave",
     set_real: "fmiSetReal",
     get_real: "fmiGetReal",
-    set_other: "fmiSetInteger or fmiSetBoolean",
-    get_other: "fmiGetInteger or fmiGetBoolean",
     enter: "fmiInitializeSlave",
     exit: "fmiInitializeSlave",
     step: "fmiDoStep",

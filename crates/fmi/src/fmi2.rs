@@ -42,8 +42,6 @@ pub(crate) const NAMES: Names = Names {
     instantiate: "fmi2Instantiate",
     set_real: "fmi2SetReal",
     get_real: "fmi2GetReal",
-    set_other: "fmi2SetInteger or fmi2SetBoolean",
-    get_other: "fmi2GetInteger or fmi2GetBoolean",
     enter: "fmi2SetupExperiment or fmi2EnterInitializationMode",
     exit: "fmi2ExitInitializationMode",
     step: "fmi2DoStep",

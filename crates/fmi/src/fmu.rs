@@ -290,6 +290,13 @@ impl Fmu {
                 Api::Fmi3(_) => fmi3::NAMES.instantiate,
             },
             guid: description.token.clone(),
+            tool: match &description.co_simulation {
+                Some(c) if c.needs_execution_tool && !description.generation_tool.is_empty() => {
+                    format!(". It needs the tool that made it: {}", description.generation_tool)
+                }
+                Some(c) if c.needs_execution_tool => ". It needs the tool that made it".to_owned(),
+                _ => String::new(),
+            },
             log: environment.take_recent(),
         })?;
         if logging {
@@ -309,7 +316,9 @@ impl Fmu {
 fn read_description(path: &Path, limits: Limits) -> Result<ModelDescription, Problem> {
     let mut archive = Archive::open(path, limits)?;
     let entry = "modelDescription.xml";
-    let xml = archive.xml(entry)?.ok_or_else(|| ArchiveError::Missing { entry: entry.to_owned() })?;
+    let xml = archive
+        .xml(entry)?
+        .ok_or_else(|| ArchiveError::Missing { entry: entry.to_owned(), folder: archive.folder_of(entry) })?;
     let mut description = ModelDescription::parse(&xml)?;
     if let Some(xml) = archive.xml("terminalsAndIcons/terminalsAndIcons.xml")? {
         description.add_terminals(&xml)?;

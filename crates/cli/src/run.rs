@@ -3,7 +3,7 @@
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
 use powerbond::report::REPORT;
-use powerbond::results::{Summary, VerdictSummary};
+use powerbond::results::{Format, Summary, TABLES, VerdictSummary};
 use powerbond::{Error, Run, RunOptions, System};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -41,6 +41,12 @@ pub struct Arguments {
     /// Where results go (default: results/<name of the system>)
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<PathBuf>,
+    /// The file of recorded variables; its extension chooses the format of all tables: .csv, .arrows, .parquet
+    #[arg(short, long, value_name = "FILE", conflicts_with = "format")]
+    output: Option<PathBuf>,
+    /// How tables are written (default: csv); arrow and parquet need a powerbond built with the feature `arrow`
+    #[arg(long, value_name = "FORMAT", value_parser = ["csv", "arrow", "parquet"])]
+    format: Option<String>,
     /// Set a parameter: subsystem.parameter=value (repeatable)
     #[arg(long, value_name = "SUB.PARAM=VALUE")]
     set: Vec<String>,
@@ -50,7 +56,7 @@ pub struct Arguments {
     /// Go on when an output is NaN or infinite
     #[arg(long)]
     allow_nonfinite: bool,
-    /// Write the jump of every coupled input at every communication point to jumps.csv
+    /// Write the jump of every coupled input at every communication point to a table of its own
     #[arg(long)]
     jumps: bool,
     /// Exit with 7 if the energy residual of a bond is a larger share of the energy exchanged, such as 0.5%
@@ -71,7 +77,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+pub fn main(arguments: &Arguments, logs: bool) -> Result<ExitCode, Error> {
     let options = RunOptions {
         begin_time: arguments.begin_time,
         end_time: arguments.end_time,
@@ -84,13 +90,15 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         input: arguments.input.clone(),
         allow_nonfinite: arguments.allow_nonfinite,
         jumps: arguments.jumps,
+        format: arguments.format.as_deref().and_then(Format::named),
+        output: arguments.output.clone(),
         max_error: arguments.max_error,
         max_energy_residual: arguments.max_energy_residual,
     };
     let system = options.apply(&System::load(&arguments.system)?)?;
     let prepared = system.prepare_with(options.allow_nonfinite)?;
     let folder = options.folder(&system);
-    let mut watch = Watch::new(prepared.start, prepared.stop, arguments.json, arguments.quiet)?;
+    let mut watch = Watch::new(prepared.start, prepared.stop, arguments.json, arguments.quiet || logs)?;
     let result = powerbond::run_prepared(&system, prepared, &folder, &mut watch);
     watch.clear();
     let Run { summary, error } = result?;
@@ -153,6 +161,7 @@ fn describe(summary: &Summary, folder: &Path) -> String {
             );
         }
     }
+    out += &choices(s);
     out += &estimates(s);
     out += "\n";
     if s.bonds.is_empty() {
@@ -192,9 +201,54 @@ fn describe(summary: &Summary, folder: &Path) -> String {
     rows.push(vec!["(engine)".to_owned(), String::new(), quantity(s.engine_seconds, "s")]);
     out += "\n";
     out += &table(&rows);
-    out += &format!("\nresults.csv, energy.csv and summary.json are in {}\n", folder.display());
+    let tables = TABLES.iter().filter_map(|table| s.files[*table].as_str());
+    let (outside, inside): (Vec<&str>, Vec<&str>) = tables.partition(|file| Path::new(file).is_absolute());
+    out += &format!("\n{} and summary.json are in {}\n", inside.join(", "), folder.display());
+    outside.iter().for_each(|file| out += &format!("the recorded variables are in {file}\n"));
     out
 }
+
+/// What the method chose by itself.
+fn choices(s: &Summary) -> String {
+    if s.choices.inputs.is_empty() || s.steps.accepted == 0 {
+        return String::new();
+    }
+    let mut rows = vec![["subsystem", "class", "is fed with", "feed-through"].map(str::to_owned).to_vec()];
+    for sub in &s.choices.subsystems {
+        let found = s.choices.identified.iter().filter(|f| f.output.starts_with(&format!("{}.", sub.name)));
+        let confidence = found.map(|f| f.confidence).reduce(f64::min);
+        let kept = match confidence {
+            Some(c) => format!("{}, confidence {c:.2}", sub.feed_through),
+            None => sub.feed_through.to_owned(),
+        };
+        rows.push(vec![sub.name.clone(), format!("{}: {}", sub.class, sub.able), sub.fed.to_owned(), kept]);
+    }
+    let mut out = String::from("\n");
+    let n = rows.len() - 1;
+    rows.truncate(MOST_SHOWN + 1);
+    out += &table(&rows);
+    if n > MOST_SHOWN {
+        out += &format!("  … {} more in summary.json\n", n - MOST_SHOWN);
+    }
+    let mut inputs: Vec<_> = s.choices.inputs.iter().collect();
+    inputs.sort_by(|a, b| b.limited.total_cmp(&a.limited));
+    let mut rows = vec![["input", "limits the step", "order 0", "1", "2"].map(str::to_owned).to_vec()];
+    for i in inputs.iter().take(MOST_SHOWN) {
+        let percent = |x: f64| format!("{:.0} %", 100.0 * x);
+        let mut row = vec![i.name.clone(), percent(i.limited)];
+        row.extend(i.orders.map(percent));
+        rows.push(row);
+    }
+    out += "\n";
+    out += &table(&rows);
+    if inputs.len() > MOST_SHOWN {
+        out += &format!("  … {} more in summary.json\n", inputs.len() - MOST_SHOWN);
+    }
+    out
+}
+
+/// Rows of a table that are printed.
+const MOST_SHOWN: usize = 8;
 
 /// What several estimators said, side by side; 1 is at tolerance.
 fn estimates(s: &Summary) -> String {
@@ -234,7 +288,8 @@ fn verdict(v: &VerdictSummary) -> String {
 fn method(s: &Summary) -> String {
     let m = &s.config["method"];
     let kind = |key: &str| m[key]["kind"].as_str().unwrap_or("").to_owned();
-    let mut parts = vec![kind("schedule"), format!("hold {}", m["hold"])];
+    let hold = m["hold"].as_str().map_or_else(|| m["hold"].to_string(), str::to_owned);
+    let mut parts = vec![kind("schedule"), format!("hold {hold}")];
     for key in ["correction", "estimator", "controller"] {
         let name = kind(key);
         if name != "none" {
@@ -244,5 +299,15 @@ fn method(s: &Summary) -> String {
     if m["refresh"] != false {
         parts.push("refresh".to_owned());
     }
-    parts.join(", ")
+    let parts = parts.join(", ");
+    match m["kind"]["kind"].as_str() {
+        Some(whole) => {
+            let given = m["estimator"]["tolerance"].as_f64();
+            format!(
+                "{whole}, tolerance {:e}: {parts}",
+                given.unwrap_or(powerbond::catalogue::DEFAULT_TOLERANCE)
+            )
+        }
+        None => parts,
+    }
 }

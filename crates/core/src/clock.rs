@@ -156,7 +156,10 @@ impl Clock {
         let slack = MERGE * span.h;
         if target > span.end + slack {
             let rest = target - span.start;
-            if self.end_rule == EndRule::Halved && self.fixed.or(self.quantum).is_none() && rest < 2.0 * span.h - slack {
+            if self.end_rule == EndRule::Halved
+                && self.fixed.or(self.quantum).is_none()
+                && rest < 2.0 * span.h - slack
+            {
                 (span.h, span.end) = (0.5 * rest, span.start + 0.5 * rest);
                 return true;
             }
@@ -208,7 +211,8 @@ impl Clock {
         }
         // Neumaier: what the addition lost is owed to the next one.
         let exact = span.h + self.owed;
-        self.owed = if self.fixed.is_some() || self.quantum.is_some() { 0.0 } else { exact - (span.end - self.t) };
+        self.owed =
+            if self.fixed.is_some() || self.quantum.is_some() { 0.0 } else { exact - (span.end - self.t) };
         self.t = span.end;
         if let Some(dt) = self.landing {
             while self.t >= self.start + (self.landed + 1) as f64 * dt {

@@ -133,7 +133,10 @@ impl Identifier {
             let outputs: Vec<usize> = m.outputs.clone().filter(feeding).collect();
             let (n, k) = (inputs.len(), outputs.len());
             let place = |&(output, input): &(usize, usize)| {
-                Some(outputs.iter().position(|&o| o == output)? * n + inputs.iter().position(|&i| i == input)?)
+                Some(
+                    outputs.iter().position(|&o| o == output)? * n
+                        + inputs.iter().position(|&i| i == input)?,
+                )
             };
             let numbered = m.feed_through.clone().zip(pairs);
             Member {

@@ -36,7 +36,8 @@ impl Jumps {
         let [line, parabola] = [1, 2].map(|m| lagrange(nodes, t, available.min(m)));
         let [zero, one, two] = &mut self.by_order;
         let [a, b, c] = [0, 1, 2].map(|k| &nodes.values(k)[inputs.clone()]);
-        let jumps = zero[inputs.clone()].iter_mut().zip(&mut one[inputs.clone()]).zip(&mut two[inputs.clone()]);
+        let jumps =
+            zero[inputs.clone()].iter_mut().zip(&mut one[inputs.clone()]).zip(&mut two[inputs.clone()]);
         let past = a.iter().zip(b).zip(c);
         for (((zero, one), two), (&new, ((&a, &b), &c))) in jumps.zip(fresh[inputs].iter().zip(past)) {
             *zero = new - a;

@@ -1,7 +1,7 @@
 //! What policies and observers see of a step.
 
-use crate::jumps::Jumps;
 use crate::bond::{BondFlow, Bonds, PortFlow};
+use crate::jumps::Jumps;
 use crate::network::Wiring;
 use crate::subsystem::Span;
 

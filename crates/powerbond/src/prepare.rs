@@ -13,6 +13,7 @@ use crate::timing::{Timed, Timing};
 use powerbond_core::clock::EndRule;
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
+use powerbond_core::extrapolation::Feed;
 use powerbond_core::identification::Identifier;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::network::{
@@ -69,6 +70,8 @@ pub struct Prepared {
     pub verdict: Verdict,
     /// What each subsystem can do.
     pub classes: Vec<Class>,
+    /// What the subsystem of each input is given.
+    pub feeds: Vec<Feed>,
     /// What FMUs said.
     pub log: SharedLog,
     /// Where the feed-through of each subsystem is declared, if the file does.
@@ -79,6 +82,14 @@ impl Prepared {
     /// Makes the whole run; errors get names.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         self.master.run(&mut Both(&mut self.verdict, observer)).map_err(|error| self.explain(&error))
+    }
+
+    /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
+    pub fn unit(&self, name: &VariableName) -> &str {
+        let place = self.names.subsystems.iter().position(|s| *s == name.subsystem);
+        let info = place.map(|s| self.master.network().members[s].simulator.info());
+        let unit = info.and_then(|i| i.variables[i.find(&name.variable)?].unit.as_ref());
+        unit.map_or("", |u| u.symbol.as_str())
     }
 
     /// A run-time error in words.
@@ -371,6 +382,7 @@ impl System {
             warnings,
             verdict,
             classes,
+            feeds,
             log,
         })
     }

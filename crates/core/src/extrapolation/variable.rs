@@ -13,6 +13,8 @@ use std::ops::Range;
 pub enum Feed {
     /// Up to so many derivatives: it follows the polynomial itself.
     Derivatives(u8),
+    /// The polynomial, which it follows in two sub-steps: see [`crate::tail::Tail`].
+    Tail,
     /// The value at the start of the span.
     Value,
     /// The mean over the span: what the polynomial moves, the mean moves as well.
@@ -56,7 +58,7 @@ impl Variable {
             *limit = match feed {
                 Feed::Derivatives(k) => (*limit).min(*k),
                 Feed::Value => 0,
-                Feed::Mean | Feed::Dithered => (*limit).min(2),
+                Feed::Tail | Feed::Mean | Feed::Dithered => (*limit).min(2),
             };
         }
         let mut hold = Variable {
@@ -138,7 +140,7 @@ impl Extrapolation for Variable {
             let (value, slope, curvature) = (at(&w[0]), at(&w[1]), at(&w[2]));
             let end = value + h * (slope + 0.5 * h * curvature);
             let given = match self.feed[i] {
-                Feed::Derivatives(_) => {
+                Feed::Derivatives(_) | Feed::Tail => {
                     (out.value[i], out.slope[i], out.curvature[i]) = (value, slope, curvature);
                     end
                 }

@@ -17,7 +17,7 @@ pub enum Feeding {
     Mean,
     /// Two sub-steps: the second one, of a tenth of the step, has the value at the end.
     Tail,
-    /// The mean where nothing feeds through or outputs can be refreshed, the tail where sub-steps are possible, else the mean.
+    /// The mean where nothing feeds through, the tail where sub-steps are possible, else the mean.
     Auto,
 }
 
@@ -107,7 +107,6 @@ pub fn feeds(
     let mut by_member = Vec::new();
     for (s, member) in network.members.iter().enumerate() {
         let takes = member.capabilities.input_derivatives;
-        let stale = feeds_through(member) && !refreshed.contains(&s);
         by_member.push(match wanted.value {
             _ if takes > 0 => Feed::Derivatives(takes),
             Feeding::Value => Feed::Value,
@@ -121,17 +120,22 @@ pub fn feeds(
                     ),
                 ));
             }
-            Feeding::Tail => Feed::Derivatives(2),
-            Feeding::Auto if !stale => Feed::Mean,
-            Feeding::Auto if may_sub_step(member) => Feed::Derivatives(2),
+            Feeding::Tail => Feed::Tail,
+            Feeding::Auto if !feeds_through(member) => Feed::Mean,
+            // Also where it is refreshed: between communication points it has the better input, too.
+            Feeding::Auto if may_sub_step(member) => Feed::Tail,
+            Feeding::Auto if refreshed.contains(&s) => Feed::Mean,
             Feeding::Auto => Feed::Dithered,
         });
     }
     let members = std::mem::take(&mut network.members).into_iter().zip(&by_member);
     let fed = members.map(|(member, feed)| {
-        let tail = *feed == Feed::Derivatives(2) && member.capabilities.input_derivatives == 0;
         let n = member.inputs.len();
-        if tail { member.wrapped(|simulator| Box::new(Tail::new(simulator, n))) } else { member }
+        if *feed == Feed::Tail {
+            member.wrapped(|simulator| Box::new(Tail::new(simulator, n)))
+        } else {
+            member
+        }
     });
     network.members = fed.collect();
     Ok(network.owner_of_input.iter().map(|&s| by_member[s]).collect())

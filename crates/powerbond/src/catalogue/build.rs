@@ -285,7 +285,9 @@ pub fn controller(
         return Ok(Box::new(Fixed { step: context.step }));
     }
     // What the subsystems themselves can take comes first.
-    let can = || context.network.members.iter().zip(context.rates).map(|(m, &rate)| (m.capabilities, f64::from(rate)));
+    let can = || {
+        context.network.members.iter().zip(context.rates).map(|(m, &rate)| (m.capabilities, f64::from(rate)))
+    };
     let shortest = can().filter_map(|(c, rate)| Some(c.min_step? * rate)).fold(0.0, f64::max);
     let longest = can().filter_map(|(c, rate)| Some(c.max_step? * rate)).fold(f64::INFINITY, f64::min);
     let (least, most) = if jumps { (1e-7, 1e-3) } else { (1e-6, 1e-2) };

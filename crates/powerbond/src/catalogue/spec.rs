@@ -178,11 +178,11 @@ fn within(x: f64, min: f64, max: f64, open: bool) -> bool {
 
 fn wanted(min: f64, max: f64, open: bool) -> String {
     match (min, max, open) {
-            (0.0, f64::MAX, true) => "a number above 0".to_owned(),
-            (0.0, f64::MAX, false) => "a number of 0 or more".to_owned(),
-            (_, f64::MAX, _) => format!("a number of {} or more", short(min)),
-            (_, _, true) => format!("a number above {}, at most {}", short(min), short(max)),
-            (_, _, false) => format!("a number from {} to {}", short(min), short(max)),
+        (0.0, f64::MAX, true) => "a number above 0".to_owned(),
+        (0.0, f64::MAX, false) => "a number of 0 or more".to_owned(),
+        (_, f64::MAX, _) => format!("a number of {} or more", short(min)),
+        (_, _, true) => format!("a number above {}, at most {}", short(min), short(max)),
+        (_, _, false) => format!("a number from {} to {}", short(min), short(max)),
     }
 }
 

@@ -1,7 +1,10 @@
 //! `summary.json`: what a run came to.
 
-use super::recorder::numbered;
+use super::choices::{Choices, choices};
+use super::format::find;
+use super::recorder::{JUMPS, Places, RESULTS, TABLES, numbered, results_fields};
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
+use super::writer::{Field, Metadata};
 use crate::check;
 use crate::prepare::Prepared;
 use crate::system::{Identify, Refresh, SimulatorSpec, System};
@@ -11,7 +14,7 @@ use powerbond_core::watch::Spike;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The file of the summary.
 pub const SUMMARY: &str = "summary.json";
@@ -23,7 +26,7 @@ pub struct Summary {
     pub schema: u32,
     /// Name of the system.
     pub system: String,
-    /// `finished`, `stopped` or `failed`.
+    /// `finished`, `stopped`, `failed` or, until it has ended, `running`.
     pub outcome: &'static str,
     /// Why it failed.
     pub error: Option<String>,
@@ -45,6 +48,8 @@ pub struct Summary {
     pub energy: EnergySummary,
     /// Jumps of coupled inputs at communication points.
     pub inputs: Vec<InputSummary>,
+    /// What the method chose for subsystems and inputs, and what it found out.
+    pub choices: Choices,
     /// Cost per subsystem.
     pub subsystems: Vec<SubsystemSummary>,
     /// Time of the run less that of the subsystems, in s.
@@ -53,6 +58,12 @@ pub struct Summary {
     pub seconds: f64,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// When the run began: date and time in UTC, as in ISO 8601.
+    pub started: String,
+    /// The tables: `results`, `energy` and, if asked for, `jumps`, relative to the run folder.
+    pub files: Value,
+    /// Units of the recorded variables, where they are known.
+    pub units: Value,
     /// The configuration that was used, defaults included.
     pub config: Value,
     /// Versions of what made the run.
@@ -214,11 +225,80 @@ pub struct SubsystemSummary {
     pub net_energy: Option<f64>,
 }
 
+/// What is known of a run before its first step.
+pub struct Origin {
+    started: String,
+    files: Value,
+    units: Value,
+    config: Value,
+    hashes: Value,
+}
+
+impl Origin {
+    /// Of a run that begins now and writes its tables to `places`.
+    pub fn new(system: &System, prepared: &Prepared, places: &Places) -> Self {
+        let file = |table: &str| {
+            let file = places.file(table);
+            // What lies outside the folder is found from anywhere.
+            match file.strip_prefix(&places.folder) {
+                Ok(inside) => inside.to_owned(),
+                Err(_) => std::path::absolute(&file).unwrap_or(file),
+            }
+        };
+        let tables = TABLES.into_iter().filter(|t| *t != JUMPS || system.record.jumps);
+        let known = |f: Field| (!f.unit.is_empty()).then_some((f.name, Value::from(f.unit)));
+        Origin {
+            started: crate::date::utc(std::time::SystemTime::now()),
+            files: tables.map(|t| (t.to_owned(), json!(file(t)))).collect::<serde_json::Map<_, _>>().into(),
+            units: results_fields(prepared)
+                .into_iter()
+                .filter_map(known)
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            config: config(system, prepared),
+            hashes: hashes(system),
+        }
+    }
+
+    /// The effective configuration.
+    pub fn config(&self) -> &Value {
+        &self.config
+    }
+
+    /// What goes into tables that have a place for it.
+    pub fn metadata(&self, system: &System) -> Metadata {
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let list = [
+            ("system", Value::from(&*system.name)),
+            ("version", env!("CARGO_PKG_VERSION").into()),
+            ("started", self.started.as_str().into()),
+            ("simulation", self.config["simulation"].clone()),
+            ("method", self.config["method"].clone()),
+            ("hashes", self.hashes.clone()),
+        ];
+        list.iter().map(|(key, value)| (format!("powerbond.{key}"), text(value))).collect()
+    }
+}
+
+/// The table of results of a run folder, wherever its summary says that it is.
+pub fn results_of(folder: &Path) -> PathBuf {
+    let text = std::fs::read_to_string(folder.join(SUMMARY)).unwrap_or_default();
+    let summary: Value = serde_json::from_str(&text).unwrap_or_default();
+    table_of(folder, &summary, RESULTS)
+}
+
+/// A table of a run folder with this summary: where the summary says, or by its usual names.
+pub fn table_of(folder: &Path, summary: &Value, table: &str) -> PathBuf {
+    let said = summary["files"][table].as_str().map(|file| folder.join(file));
+    said.filter(|file| file.is_file()).unwrap_or_else(|| find(folder, table))
+}
+
 impl Summary {
-    /// Collects the numbers after a run.
+    /// Collects the numbers of a run.
     pub fn new(
         system: &System,
         prepared: &Prepared,
+        origin: &Origin,
         outcome: &'static str,
         error: Option<String>,
         seconds: f64,
@@ -312,14 +392,18 @@ impl Summary {
                 residual_share: share(residual, exchanged),
             },
             inputs: inputs(prepared, &findings),
+            choices: choices(prepared),
             bonds,
             engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
             subsystems,
             seconds,
             warnings,
-            config: config(system, prepared),
+            started: origin.started.clone(),
+            files: origin.files.clone(),
+            units: origin.units.clone(),
+            config: origin.config.clone(),
             versions: json!({ "powerbond": env!("CARGO_PKG_VERSION") }),
-            hashes: hashes(system),
+            hashes: origin.hashes.clone(),
         }
     }
 }
@@ -395,6 +479,12 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "output_interval": s.output_interval.as_ref().map(|x| x.value),
             "initial": { "tolerance": s.initial.tolerance, "iterations": s.initial.iterations, "passes": s.initial.passes },
             "probe": s.probe,
+        },
+        "record": {
+            "format": system.record.format.value.name(),
+            "variables": system.record.variables.iter().map(|v| &v.value).collect::<Vec<_>>(),
+            "exclude": system.record.exclude.iter().map(|v| &v.value).collect::<Vec<_>>(),
+            "jumps": system.record.jumps,
         },
         "method": {
             "schedule": m.schedule.to_json(),

@@ -8,6 +8,7 @@ mod verdict;
 
 use crate::Error;
 use crate::catalogue::{self, Feeding, Kind, KnobValue, PolicySpec};
+use crate::results::Format;
 use crate::source::{At, Source};
 use powerbond_core::bond::Quadrature;
 use powerbond_core::clock::EndRule;
@@ -306,6 +307,22 @@ pub struct Record {
     pub exclude: Vec<At<String>>,
     /// The jumps of all coupled inputs are written, too.
     pub jumps: bool,
+    /// How tables are written.
+    pub format: At<Format>,
+    /// The file of recorded variables, if it is not in the folder of the results.
+    pub file: Option<PathBuf>,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Record {
+            variables: vec![At::default("*".to_owned())],
+            exclude: Vec::new(),
+            jumps: false,
+            format: At::default(Format::default()),
+            file: None,
+        }
+    }
 }
 
 /// Sub-steps of a subsystem in one macro step: each is a stage that is kept in memory.

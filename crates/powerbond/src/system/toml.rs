@@ -7,11 +7,13 @@ use super::{
 };
 use crate::Error;
 use crate::catalogue::{self, Feeding, Kind, PolicySpec};
+use crate::results::Format;
 use crate::source::{At, Source};
 use ::toml::de::DeTable;
 use powerbond_core::bond::Quadrature;
 use powerbond_core::clock::EndRule;
 use powerbond_core::network::{Initial, VariableName};
+use powerbond_core::suggest::closest;
 use std::sync::Arc;
 
 const TOP: &[&str] =
@@ -452,12 +454,34 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
 }
 
 fn record(node: Option<Node<'_>>) -> Result<Record, Error> {
-    let table = node.map(|n| n.table("`[record]`", &["variables", "exclude", "jumps"])).transpose()?;
-    let texts =
-        |key, default: Vec<At<String>>| table.and_then(|t| t.get(key)).map_or(Ok(default), |n| n.texts());
-    Ok(Record {
-        variables: texts("variables", vec![At::default("*".to_owned())])?,
-        exclude: texts("exclude", Vec::new())?,
-        jumps: table.and_then(|t| t.get("jumps")).map_or(Ok(false), |n| Ok::<_, Error>(n.flag()?.value))?,
-    })
+    let mut record = Record::default();
+    let Some(node) = node else { return Ok(record) };
+    let table = node.table("`[record]`", &["variables", "exclude", "jumps", "format"])?;
+    if let Some(node) = table.get("variables") {
+        record.variables = node.texts()?;
+    }
+    if let Some(node) = table.get("exclude") {
+        record.exclude = node.texts()?;
+    }
+    if let Some(node) = table.get("jumps") {
+        record.jumps = node.flag()?.value;
+    }
+    if let Some(node) = table.get("format") {
+        record.format = format(node)?;
+    }
+    Ok(record)
+}
+
+fn format(node: Node<'_>) -> Result<At<Format>, Error> {
+    let name = node.text()?;
+    match Format::named(&name.value) {
+        Some(format) => Ok(name.with(format)),
+        None => {
+            let known = Format::ALL.map(Format::name);
+            let hint = closest(&name.value, known.iter().copied())
+                .map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+            let list = known.map(|n| format!("`\"{n}\"`")).join(", ");
+            node.fail(format!("there is no format `{}`; there are {list}.{hint}", name.value))
+        }
+    }
 }

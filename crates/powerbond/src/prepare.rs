@@ -392,6 +392,9 @@ impl System {
         let s = &self.simulation;
         let start = s.start.value;
         let Some(stop) = &s.stop else {
+            if self.is_fmu_alone() {
+                return Err(Error::input(None, "the FMU proposes no stop time; give `--end-time`"));
+            }
             let message = "there is no stop time; write `stop` into `[simulation]` or give `--end-time`";
             return Err(Error::input(Some(self.source.place(0)), message));
         };

@@ -99,4 +99,8 @@ impl Observer for Watch {
         }
         Flow::Continue
     }
+
+    fn interrupted(&self) -> bool {
+        self.signal.load(Ordering::Relaxed) != 0
+    }
 }

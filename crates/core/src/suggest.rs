@@ -11,6 +11,21 @@ pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, c)| c)
 }
 
+/// ` Did you mean …?`, or ` There are: …` where nothing is near; empty without candidates. It follows a full sentence.
+pub fn hint<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    match closest(name, candidates.iter().copied()) {
+        Some(near) => format!(" Did you mean `{near}`?"),
+        None if candidates.is_empty() => String::new(),
+        None => format!(" There are: {}.", candidates.join(", ")),
+    }
+}
+
+/// ` Did you mean …?`, or nothing: for lists that are too long to be shown.
+pub fn near<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    closest(name, candidates).map_or(String::new(), |near| format!(" Did you mean `{near}`?"))
+}
+
 /// Case and the characters people mix up do not count.
 fn fold(name: &str) -> Vec<char> {
     name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()

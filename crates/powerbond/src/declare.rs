@@ -120,6 +120,10 @@ impl Subsystem for Declared {
         self.inner.advance(span, u, y)
     }
 
+    fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
+        self.inner.set(variable, value)
+    }
+
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
         self.inner.probe(z)
     }

@@ -19,14 +19,17 @@ mod declare;
 mod error;
 mod glob;
 pub mod number;
+mod pace;
 mod prepare;
 pub mod report;
 pub mod results;
 mod run;
+pub mod scenario;
 mod simulators;
 pub mod source;
 pub mod system;
 mod timing;
+mod yaml;
 
 /// The README's code compiles.
 #[cfg(doctest)]
@@ -35,6 +38,7 @@ struct Readme;
 
 pub use check::Check;
 pub use error::Error;
+pub use pace::RealTime;
 pub use powerbond_core as core;
 pub use powerbond_fmi as fmi;
 pub use prepare::{Column, Prepared};

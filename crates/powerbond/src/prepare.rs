@@ -6,6 +6,7 @@ use crate::check::loop_text;
 use crate::declare;
 use crate::glob;
 use crate::number::short;
+use crate::scenario::Effects;
 use crate::simulators::{self, SharedLog};
 use crate::source::{At, Place};
 use crate::system::{FeedThroughSpec, MAX_RATE, Refresh, System};
@@ -21,8 +22,7 @@ use powerbond_core::observer::{Both, Observer};
 use powerbond_core::subsystem::{Span, ValueKind};
 use powerbond_core::suggest::closest;
 use powerbond_core::verdict::{Circumstances, Verdict};
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Where the value of a recorded variable is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Prepared {
     /// The first estimator drives the step size.
     pub adaptive: bool,
     /// Time per subsystem, in the order of `names.subsystems`.
-    pub timings: Vec<Rc<Cell<Timing>>>,
+    pub timings: Vec<Arc<Timing>>,
     /// Sub-steps of each subsystem in a macro step.
     pub rates: Vec<u32>,
     /// Start of the run, in s.
@@ -181,7 +181,7 @@ impl System {
     /// As [`System::prepare`]; `allow_nonfinite` lets a run go on with NaN and infinite outputs.
     pub fn prepare_with(&self, allow_nonfinite: bool) -> Result<Prepared, Error> {
         let (start, stop, step) = self.experiment()?;
-        let mut warnings = Vec::new();
+        let mut warnings = self.notes.clone();
         let mut builder = NetworkBuilder::new();
         let mut timings = Vec::new();
         let log = SharedLog::default();
@@ -194,6 +194,10 @@ impl System {
             builder = builder.subsystem(&spec.name.value, Box::new(timed));
         }
         let recorded = self.recorded(&builder)?;
+        let effects = match &self.scenario {
+            Some(scenario) => Effects::new(self, scenario, &builder, start, stop, &mut warnings)?,
+            None => Effects::default(),
+        };
         for c in &self.connections {
             builder = builder.connection(ConnectionSpec {
                 from: c.from.iter().map(|(name, gain)| (name.value.clone(), *gain)).collect(),
@@ -204,7 +208,11 @@ impl System {
         }
         for (name, signal) in &self.inputs {
             let signal = signal.signal(self.folder(), &name.value.to_string())?;
-            builder = builder.external(name.value.clone(), signal);
+            builder = builder.external(name.value.clone(), effects.change(&name.value, signal));
+        }
+        for (name, start) in effects.inputs(self) {
+            let signal = effects.change(&name, start);
+            builder = builder.external(name, signal);
         }
         let plain = |names: &[At<VariableName>]| names.iter().map(|n| n.value.clone()).collect();
         for bond in &self.bonds {
@@ -303,7 +311,10 @@ impl System {
                 stop,
             },
         );
+        let changes = effects.changes(&network, &names, &mut warnings);
         let settings = Settings {
+            changes,
+            worker_threads: self.simulation.worker_threads,
             end_rule: self.simulation.end,
             land_on: self
                 .simulation
@@ -423,7 +434,7 @@ impl System {
                 let c = &self.connections[*n];
                 named(Box::new(c.from.iter().map(|(name, _)| name))).or_else(|| c.to.place())
             }
-            Subject::External(n) => self.inputs[*n].0.place(),
+            Subject::External(n) => self.inputs.get(*n)?.0.place(),
             Subject::Bond(n, None) => self.bonds[*n].name.place(),
             Subject::Bond(n, Some(p)) => {
                 let port = &self.bonds[*n].ports[*p];

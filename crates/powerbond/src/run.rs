@@ -1,9 +1,11 @@
 //! A run with results on disk.
 
 use crate::Error;
+use crate::pace::Paced;
 use crate::prepare::Prepared;
 use crate::report::REPORT;
 use crate::results::{JUMPS, Recorder, SUMMARY, Summary};
+use crate::scenario::Scenario;
 use crate::source::At;
 use crate::system::System;
 use powerbond_core::master::Outcome;
@@ -26,8 +28,16 @@ pub struct RunOptions {
     pub output_interval: Option<f64>,
     /// Where results go; `None`: `results/<name>` below the current folder.
     pub output_dir: Option<PathBuf>,
-    /// `subsystem.parameter=value`.
+    /// `subsystem.parameter=value`; goes over `params`.
     pub set: Vec<String>,
+    /// Parameter files (SSP's `.ssv`); later ones go over earlier ones.
+    pub params: Vec<PathBuf>,
+    /// A scenario: what happens to variables at known times.
+    pub scenario: Option<PathBuf>,
+    /// Seconds of the run per second on the wall; `None`: as fast as it goes.
+    pub real_time: Option<f64>,
+    /// Threads that advance subsystems side by side; 0 and 1: none beside the one that runs everything.
+    pub worker_threads: usize,
     /// A CSV file whose columns feed inputs.
     pub input: Option<PathBuf>,
     /// Go on with NaN and infinite outputs.
@@ -44,6 +54,11 @@ impl RunOptions {
     /// The system with these options applied.
     pub fn apply(&self, system: &System) -> Result<System, Error> {
         let mut system = system.clone();
+        for file in &self.params {
+            let notes = system.set_from(file, false)?;
+            system.notes.extend(notes);
+            system.simulation.params.push(file.clone());
+        }
         for assignment in &self.set {
             system.set(assignment)?;
         }
@@ -73,6 +88,11 @@ impl RunOptions {
         if let Some(share) = self.max_energy_residual {
             system.verdict.max_energy_residual = Some(given(share, "--max-energy-residual"));
         }
+        if let Some(file) = &self.scenario {
+            system.scenario = Some(Scenario::load(file)?);
+        }
+        system.simulation.real_time = self.real_time.or(system.simulation.real_time);
+        system.simulation.worker_threads = self.worker_threads.max(system.simulation.worker_threads);
         system.record.jumps |= self.jumps;
         Ok(system)
     }
@@ -136,7 +156,14 @@ pub fn run_prepared(
     let interval = system.simulation.output_interval.as_ref().map(|d| d.value);
     let mut recorder = Recorder::create(folder, &prepared, interval, system.record.jumps)?;
     let begun = Instant::now();
-    let outcome = prepared.run(&mut Both(&mut recorder, watcher));
+    let (outcome, real_time) = match system.simulation.real_time {
+        None => (prepared.run(&mut Both(&mut recorder, watcher)), None),
+        Some(factor) => {
+            let mut paced = Paced::new(factor, watcher);
+            let outcome = prepared.run(&mut Both(&mut recorder, &mut paced));
+            (outcome, Some(paced.outcome()))
+        }
+    };
     let seconds = begun.elapsed().as_secs_f64();
     recorder.close()?;
     let word = match outcome {
@@ -145,7 +172,7 @@ pub fn run_prepared(
         Err(_) => "failed",
     };
     let error = outcome.as_ref().err().map(Error::to_string);
-    let mut summary = Summary::new(system, &prepared, word, error, seconds);
+    let mut summary = Summary::new(system, &prepared, word, error, seconds, real_time);
     for (member, error) in prepared.master.finish() {
         summary
             .warnings

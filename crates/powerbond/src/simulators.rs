@@ -164,6 +164,12 @@ fn fmu_value(
         })?,
         other => plain_value(other),
     };
+    let definition = description.type_of(variable);
+    let fits = |v: &Value| !variable.kind.is_numeric() || v.number(variable.kind, definition).is_some();
+    if let Some(unfit) = value.elements().iter().find(|v| !fits(v)) {
+        let message = format!("`{}` is of type {}; {unfit} does not fit", name.value, variable.kind.name());
+        return Err(Error::input(name.place(), message));
+    }
     Ok((matches!(variable.causality, Causality::Parameter | Causality::StructuralParameter), value))
 }
 

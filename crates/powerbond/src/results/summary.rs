@@ -3,6 +3,7 @@
 use super::recorder::numbered;
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
 use crate::check;
+use crate::pace::RealTime;
 use crate::prepare::Prepared;
 use crate::system::{Refresh, SimulatorSpec, System};
 use powerbond_core::correction::CorrectionReport;
@@ -51,6 +52,8 @@ pub struct Summary {
     pub engine_seconds: f64,
     /// Time of the run, in s.
     pub seconds: f64,
+    /// How a run in real time kept up.
+    pub real_time: Option<RealTime>,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// The configuration that was used, defaults included.
@@ -222,6 +225,7 @@ impl Summary {
         outcome: &'static str,
         error: Option<String>,
         seconds: f64,
+        real_time: Option<RealTime>,
     ) -> Self {
         let master = &prepared.master;
         let statistics = master.statistics();
@@ -259,7 +263,7 @@ impl Summary {
             }
         };
         let subsystem = |(s, name): (usize, &String)| {
-            let timing = prepared.timings[s].get();
+            let timing = &prepared.timings[s];
             let kind = master.network().members[s].simulator.info().kind.clone();
             let ports = &master.network().bonds.ports;
             let own = ports.iter().zip(&meter.port_energy).filter(|(p, _)| p.subsystem == s);
@@ -267,7 +271,7 @@ impl Summary {
             SubsystemSummary {
                 name: name.clone(),
                 kind,
-                steps: timing.calls,
+                steps: timing.calls(),
                 seconds: timing.seconds(),
                 net_energy,
             }
@@ -313,9 +317,13 @@ impl Summary {
             },
             inputs: inputs(prepared, &findings),
             bonds,
-            engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
+            engine_seconds: {
+                let elsewhere = subsystems.iter().map(|s| s.seconds).sum::<f64>();
+                (seconds - elsewhere - real_time.map_or(0.0, |r| r.waited)).max(0.0)
+            },
             subsystems,
             seconds,
+            real_time,
             warnings,
             config: config(system, prepared),
             versions: json!({ "powerbond": env!("CARGO_PKG_VERSION") }),
@@ -341,7 +349,8 @@ fn share(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole }
 }
 
-/// SHA-256 of the system file and of every FMU, by subsystem; null for an FMU that can no longer be read.
+/// SHA-256 of the system file, of every FMU, by subsystem, of the scenario and of parameter files; null for a file that can
+/// no longer be read.
 fn hashes(system: &System) -> Value {
     use sha2::{Digest, Sha256};
     let hex = |hash: Sha256| -> String { hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect() };
@@ -365,6 +374,13 @@ fn hashes(system: &System) -> Value {
             let hash = of_file(&system.folder().join(&path.value)).ok();
             map.insert(format!("subsystems.{}", spec.name.value), hash.into());
         }
+    }
+    if let Some(scenario) = &system.scenario {
+        map.insert("scenario".to_owned(), of_file(&scenario.file).ok().into());
+    }
+    if !system.simulation.params.is_empty() {
+        let files: Vec<Option<String>> = system.simulation.params.iter().map(|p| of_file(p).ok()).collect();
+        map.insert("params".to_owned(), files.into());
     }
     map.into()
 }
@@ -395,7 +411,12 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "output_interval": s.output_interval.as_ref().map(|x| x.value),
             "initial": { "tolerance": s.initial.tolerance, "iterations": s.initial.iterations, "passes": s.initial.passes },
             "probe": s.probe,
+            "real_time": s.real_time,
+            "worker_threads": s.worker_threads,
+            "scenario": system.scenario.as_ref().map(|s| s.file.display().to_string()),
+            "params": s.params.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),
         },
+        "parameters": parameters(system),
         "method": {
             "schedule": m.schedule.to_json(),
             "hold": m.hold,
@@ -414,6 +435,17 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
         "verdict": limits(system),
         "connections": connections(prepared),
     })
+}
+
+/// What was set, whoever set it last: `subsystem.parameter` and its value.
+fn parameters(system: &System) -> Value {
+    let mut map = serde_json::Map::new();
+    for spec in &system.subsystems {
+        for (name, value) in spec.parameters.iter().chain(&spec.start) {
+            map.insert(format!("{}.{}", spec.name.value, name.value), value.to_json());
+        }
+    }
+    map.into()
 }
 
 /// Every input that outputs feed, with gains and units converted: `u = Σ gain · y + offset`.

@@ -7,17 +7,19 @@ use super::{
 };
 use crate::Error;
 use crate::catalogue::{self, Kind, PolicySpec};
+use crate::scenario::Scenario;
 use crate::source::{At, Source};
 use ::toml::de::DeTable;
 use powerbond_core::bond::Quadrature;
 use powerbond_core::clock::EndRule;
 use powerbond_core::network::{Initial, VariableName};
+use std::path::Path;
 use std::sync::Arc;
 
 const TOP: &[&str] =
     &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record", "verdict"];
 const SIMULATION: &[&str] =
-    &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe"];
+    &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe", "scenario", "params"];
 const SUBSYSTEM: &[&str] =
     &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through"];
 const METHOD: &[&str] =
@@ -69,7 +71,10 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     let method = file.get("method").map_or_else(|| Ok(Method::default()), method)?;
     let record = record(file.get("record"))?;
     let verdict = file.get("verdict").map_or_else(|| Ok(VerdictSpec::default()), VerdictSpec::read)?;
-    Ok(System {
+    let scenario = simulation_key(&file, "scenario")?;
+    let scenario = scenario.map(|n| n.text()).transpose()?.map(|path| beside(&source, &path, Scenario::load));
+    let params = simulation_key(&file, "params")?.map_or(Ok(Vec::new()), |n| n.texts())?;
+    let mut system = System {
         name,
         simulation,
         subsystems,
@@ -79,7 +84,37 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
         method,
         record,
         verdict,
+        scenario: scenario.transpose()?,
+        notes: Vec::new(),
         source: source.clone(),
+    };
+    // Later files go over earlier ones, what stands in this file goes over all of them.
+    for path in params.iter().rev() {
+        let (file, notes) =
+            beside(&source, path, |file| Ok((file.to_owned(), system.set_from(file, true)?)))?;
+        system.notes.extend(notes);
+        system.simulation.params.insert(0, file);
+    }
+    Ok(system)
+}
+
+fn simulation_key<'a>(file: &Table<'a>, key: &'a str) -> Result<Option<Node<'a>>, Error> {
+    Ok(match file.get("simulation") {
+        Some(node) => node.open_table()?.get(key),
+        None => None,
+    })
+}
+
+/// Reads a file that is named relative to this one; if it cannot be read at all, the error stands where it is named.
+fn beside<T>(
+    source: &Source,
+    name: &At<String>,
+    read: impl FnOnce(&Path) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let path = source.path.parent().unwrap_or(Path::new("")).join(&name.value);
+    read(&path).map_err(|error| match error {
+        Error::Input { place: None, message } => Error::Input { place: name.place(), message },
+        other => other,
     })
 }
 
@@ -135,6 +170,9 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
         },
         initial: get("initial").map_or_else(|| Ok(Initial::default()), initial)?,
         probe: get("probe").map_or(Ok(true), |n| Ok(n.flag()?.value))?,
+        params: Vec::new(),
+        real_time: None,
+        worker_threads: 0,
     })
 }
 

@@ -20,7 +20,7 @@ use powerbond_core::network::{
 };
 use powerbond_core::observer::{Both, Observer};
 use powerbond_core::subsystem::{Span, ValueKind};
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
 use powerbond_core::verdict::{Circumstances, Verdict};
 use std::sync::Arc;
 
@@ -453,8 +453,7 @@ impl System {
         let texts: Vec<String> = all.iter().map(VariableName::to_string).collect();
         for pattern in self.record.variables.iter().chain(&self.record.exclude) {
             if pattern.value != "*" && !texts.iter().any(|t| glob::fits(&pattern.value, t)) {
-                let hint = closest(&pattern.value, texts.iter().map(String::as_str));
-                let hint = hint.map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+                let hint = hint(&pattern.value, texts.iter().map(String::as_str));
                 return Err(Error::input(
                     pattern.place(),
                     format!("no variable fits `{}`.{hint}", pattern.value),
@@ -471,8 +470,7 @@ impl System {
         for (name, order) in &self.method.holds {
             let Some(i) = names.inputs.iter().position(|n| *n == name.value) else {
                 let texts: Vec<String> = names.inputs.iter().map(VariableName::to_string).collect();
-                let hint = closest(&name.value.to_string(), texts.iter().map(String::as_str))
-                    .map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+                let hint = hint(&name.value.to_string(), texts.iter().map(String::as_str));
                 return Err(Error::input(
                     name.place(),
                     format!("`{}` is no input that is fed.{hint}", name.value),
@@ -609,8 +607,7 @@ impl System {
             Refresh::Some(list) => {
                 for name in list {
                     let Some(s) = names.subsystems.iter().position(|n| *n == name.value) else {
-                        let hint = closest(&name.value, names.subsystems.iter().map(String::as_str))
-                            .map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+                        let hint = hint(&name.value, names.subsystems.iter().map(String::as_str));
                         return Err(Error::input(
                             name.place(),
                             format!("there is no subsystem `{}`.{hint}", name.value),

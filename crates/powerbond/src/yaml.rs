@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::source::{At, Source};
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use std::sync::Arc;
 
@@ -196,10 +196,7 @@ impl Node {
         };
         for (key, _) in entries {
             if !known.contains(&key.value.as_str()) {
-                let hint = match closest(&key.value, known.iter().copied()) {
-                    Some(near) => format!(" Did you mean `{near}`?"),
-                    None => format!(" It knows: {}.", known.join(", ")),
-                };
+                let hint = hint(&key.value, known.iter().copied());
                 return Err(Error::input(key.place(), format!("{what} has no key `{}`.{hint}", key.value)));
             }
         }

@@ -83,6 +83,7 @@ fn the_summary_has_its_documented_fields() {
             "time",
             "steps",
             "step_size",
+            "real_time",
             "estimates",
             "bonds",
             "energy",
@@ -128,7 +129,7 @@ fn the_summary_has_its_documented_fields() {
     check("/hashes", &["system"]);
     check("/bonds/0/ports/0", &["name", "subsystem", "energy"]);
     check("/subsystems/1", &["name", "kind", "steps", "seconds", "net_energy"]);
-    check("/config", &["simulation", "method", "verdict", "connections"]);
+    check("/config", &["simulation", "method", "verdict", "connections", "parameters"]);
     assert_eq!(summary["schema"], 1);
     assert_eq!(summary["outcome"], "finished");
     assert_eq!(summary["steps"]["accepted"], 4000);

@@ -10,7 +10,7 @@ use powerbond_core::master::Change;
 use powerbond_core::network::{Names, Network, NetworkBuilder, Row, VariableName};
 use powerbond_core::signal::{Modifier, Signal};
 use powerbond_core::subsystem::{Causality, ValueKind, Variable};
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{self, Variability};
 
 /// The events of a scenario, checked, in the order of time.
@@ -223,11 +223,8 @@ fn target(system: &System, builder: &NetworkBuilder, event: &Event) -> Result<(T
     let found = builder.subsystems().find(|(name, _)| name == subsystem);
     let (Some(spec), Some((_, simulator))) = (spec, found) else {
         let names: Vec<&str> = system.subsystems.iter().map(|s| s.name.value.as_str()).collect();
-        let hint = match closest(subsystem, names.iter().copied()) {
-            Some(near) => format!(" Did you mean `{near}`?"),
-            None => format!(" There are: {}.", names.join(", ")),
-        };
-        return fail(format!("there is no subsystem (`model`) `{subsystem}`.{hint}"));
+        let message = format!("there is no subsystem `{subsystem}`.{}", hint(subsystem, names));
+        return Err(Error::input(event.model.place(), message));
     };
     let info = simulator.info();
     let Some(v) = info.find(variable) else {
@@ -240,8 +237,7 @@ fn target(system: &System, builder: &NetworkBuilder, event: &Event) -> Result<(T
                 name.value
             ));
         }
-        let near = closest(variable, info.variables.iter().map(|v| v.name.as_str()));
-        let hint = near.map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+        let hint = hint(variable, info.variables.iter().map(|v| v.name.as_str()));
         return fail(format!("`{subsystem}` ({}) has no variable `{variable}`.{hint}", info.kind));
     };
     let found = &info.variables[v];

@@ -31,6 +31,8 @@ pub struct Scenario {
 pub struct Event {
     /// In s after the start.
     pub time: At<f64>,
+    /// The subsystem.
+    pub model: At<String>,
     /// The subsystem and its variable.
     pub variable: At<VariableName>,
     /// What happens.
@@ -59,8 +61,6 @@ pub enum Value {
 
 /// In bytes; more is not a scenario.
 const MAX_SIZE: u64 = 16_000_000;
-
-const ACTIONS: [&str; 3] = ["override", "bias", "reset"];
 
 impl Scenario {
     /// Reads a file.
@@ -124,15 +124,14 @@ fn event(node: &Node, defaults: Option<&Map<'_>>) -> Result<Event, Error> {
         "bias" => Action::Bias(value()?),
         "reset" => Action::Reset,
         other => {
-            let near = powerbond_core::suggest::closest(other, ACTIONS);
-            let hint = near.map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
-            return kind
-                .fail(format!("there is no action `{other}`.{hint} There are: override, bias, reset."));
+            let hint = powerbond_core::suggest::hint(other, ["override", "bias", "reset"]);
+            return kind.fail(format!("there is no action `{other}`.{hint}"));
         }
     };
     Ok(Event {
         time: time(event.require("time", "an event")?, "time")?,
         variable: at.at(VariableName::new(&model.value, &variable.value)),
+        model,
         action,
     })
 }

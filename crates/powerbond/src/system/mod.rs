@@ -313,12 +313,13 @@ impl System {
 
     /// Applies `subsystem.parameter=value` from the command line.
     pub fn set(&mut self, assignment: &str) -> Result<(), Error> {
+        let form = "subsystem.parameter=value";
         let typed = At::option((), format!("--set {assignment}"));
         let Some((name, value)) = assignment.split_once('=') else {
-            return Err(Error::input(typed.place(), "write it as `subsystem.parameter=value`"));
+            return Err(Error::input(typed.place(), format!("write it as `{form}`")));
         };
         let name = typed.with(name.trim().to_owned());
-        let (subsystem, parameter) = self.split_name(&name)?;
+        let (subsystem, parameter) = self.split_name(&name, form)?;
         let value = Given::Typed(value.trim().to_owned());
         self.subsystems[subsystem].parameters.push((name.with(parameter), value));
         Ok(())

@@ -50,7 +50,7 @@ impl System {
         let mut fmus = BTreeMap::new();
         let mut count: BTreeMap<usize, usize> = BTreeMap::new();
         for Parameter { name, value, unit } in read(file)? {
-            let (subsystem, parameter) = self.split_name(&name)?;
+            let (subsystem, parameter) = self.split_name(&name, "subsystem.parameter")?;
             let spec = &self.subsystems[subsystem];
             let value = match unit {
                 None => value,
@@ -68,7 +68,8 @@ impl System {
     }
 
     /// The subsystem and the parameter of `subsystem.parameter`; the only subsystem needs no name.
-    pub(super) fn split_name(&self, name: &At<String>) -> Result<(usize, String), Error> {
+    /// `form` says how it is written.
+    pub(super) fn split_name(&self, name: &At<String>, form: &str) -> Result<(usize, String), Error> {
         let names: Vec<&str> = self.subsystems.iter().map(|s| s.name.value.as_str()).collect();
         let fail = |message: String| Err(Error::input(name.place(), message));
         if let Some((subsystem, parameter)) = name.value.split_once('.') {
@@ -84,7 +85,7 @@ impl System {
         }
         match names.len() {
             1 => Ok((0, name.value.clone())),
-            _ => fail(format!("`{}` has no subsystem; write it as `subsystem.parameter`", name.value)),
+            _ => fail(format!("`{}` has no subsystem; write it as `{form}`", name.value)),
         }
     }
 }
@@ -252,7 +253,7 @@ impl Reader<'_> {
         let measured = TYPES.iter().any(|(name, unit)| *name == kind && *unit);
         let unit = typed.attribute("unit").filter(|_| measured);
         let unit = unit.map(|symbol| units.get(symbol).cloned().unwrap_or_else(|| Unit::parse(symbol)));
-        Ok(Parameter { name: self.at(typed, name.to_owned()), value: self.value(typed, name, kind)?, unit })
+        Ok(Parameter { name: self.at(node, name.to_owned()), value: self.value(typed, name, kind)?, unit })
     }
 
     /// One value, or a list of them: in SSP 2.0 arrays are written with spaces, texts as `Value` elements.

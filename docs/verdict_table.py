@@ -46,10 +46,14 @@ def main():
             row = [cells.get((system, method, s), "") for s in list_of_steps]
             lines.append(f"| {method} | " + " | ".join(row) + " |")
     names = list(random[0][1])
-    head = ["of runs with random systems", *[name.replace("_", " ") for name in names]]
+    def shown(quantity):
+        x = quantity["measured"]
+        return f"{x:.0f}" if not quantity["unit"] else f"{x:.1f} %"
+
+    head = ["random systems", *[name.replace("_", " ") for name in names]]
     table = ["", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for name, quantities in random:
-        table.append(f"| {name} | " + " | ".join(f"{quantities[n]['measured']:.1f} %" for n in names) + " |")
+        table.append(f"| {name} | " + " | ".join(shown(quantities[n]) for n in names) + " |")
     page = pathlib.Path(__file__).with_name("verdict.md")
     text = page.read_text()
     for marker, block in [("random", table), ("models", lines)]:

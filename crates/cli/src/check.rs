@@ -9,8 +9,11 @@ use std::process::ExitCode;
 /// Options of `check`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A system file, or a folder with `system.toml`
+    /// A system file, a folder with `system.toml`, or a single FMU
     system: PathBuf,
+    /// Refuse (exit 3) FMUs whose files have what the standard does not allow but we understand
+    #[arg(long)]
+    strict: bool,
     /// Draw the system: a file that ends in .svg or .dot
     #[arg(long, value_name = "FILE")]
     graph: Option<PathBuf>,
@@ -40,6 +43,14 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         let failed = check.failure.as_ref().map(Error::to_string);
         let warnings = check.warnings.iter().filter(|w| Some(*w) != failed.as_ref());
         warnings.for_each(|warning| eprintln!("warning: {warning}"));
+        if arguments.strict {
+            check.findings.iter().for_each(|finding| eprintln!("finding: {finding}"));
+        }
+    }
+    if arguments.strict && !check.findings.is_empty() {
+        let message =
+            format!("{}: {} finding(s) with --strict", arguments.system.display(), check.findings.len());
+        return Err(Error::input(None, message));
     }
     if let Some(error) = &check.failure {
         eprintln!("error: {error}");
@@ -120,7 +131,14 @@ fn describe(check: &Check) -> String {
         out += "  none: add `[bonds.name]` to see whether the coupling conserves energy\n";
     }
     out += &structure(check);
-    out + &methods(check)
+    out += &methods(check);
+    if !check.findings.is_empty() {
+        out += &format!(
+            "\n{} finding(s) in the files of FMUs, understood all the same; `--strict` lists and refuses them\n",
+            check.findings.len()
+        );
+    }
+    out
 }
 
 /// Order, loops and what estimates are worth.

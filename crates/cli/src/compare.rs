@@ -9,9 +9,9 @@ use std::process::ExitCode;
 /// Options of `compare`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A run folder, or a CSV file whose first column is the time
+    /// A run folder, or a table (CSV, Arrow, Parquet) whose first column is the time
     first: PathBuf,
-    /// The reference: a run folder or a CSV file
+    /// The reference: a run folder or a table
     reference: PathBuf,
     /// Allow differences up to this share of the largest value of the reference, such as 1e-3 or 0.1%
     #[arg(long, value_name = "SHARE", value_parser = crate::text::share)]
@@ -44,6 +44,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
             eprintln!("warning: {what}: {}", names.join(", "));
         }
     };
+    comparison.notes.iter().for_each(|note| eprintln!("note: {note}"));
     warn("only the first one has", &comparison.only_first);
     warn("only the reference has", &comparison.only_reference);
     if comparison.different_times {

@@ -76,12 +76,14 @@ fn document(d: &ModelDescription, findings: &[String]) -> Value {
             "name": v.name, "type": v.kind.name(), "causality": causality(v.causality), "unit": unit(d, v),
             "start": v.start.as_ref().map(ToString::to_string), "nominal": v.nominal, "min": v.min, "max": v.max,
             "description": v.description,
+            "clock": v.clock.as_ref().map(|c| json!({ "variability": c.variability, "interval": c.interval, "shift": c.shift })),
         })
     };
     let co_simulation = d.co_simulation.as_ref().map(|c| {
         json!({
             "model_identifier": c.model_identifier, "variable_step_size": c.can_handle_variable_step_size,
             "fixed_internal_step_size": c.fixed_internal_step_size, "input_derivatives": c.can_interpolate_inputs,
+            "output_derivatives": c.max_output_derivative_order,
             "state": c.can_get_and_set_state, "serialized_state": c.can_serialize_state,
             "directional_derivatives": c.provides_directional_derivatives, "once_per_process": c.only_once_per_process,
             "event_mode": c.has_event_mode, "early_return": c.might_return_early,
@@ -129,6 +131,7 @@ fn describe(d: &ModelDescription, all: bool) -> String {
             }];
             for (flag, word) in [
                 (c.can_interpolate_inputs, "follows input derivatives"),
+                (c.max_output_derivative_order > 0, "knows output derivatives"),
                 (c.can_get_and_set_state, "can go back"),
                 (c.provides_directional_derivatives, "knows ∂y/∂u"),
                 (c.has_event_mode, "event mode"),
@@ -148,6 +151,12 @@ fn describe(d: &ModelDescription, all: bool) -> String {
         .map(|c| format!("{} {}s", d.variables.iter().filter(|v| v.causality == c).count(), causality(c)))
         .collect();
     out += &format!("  variables     {} ({})\n", d.variables.len(), counts.join(", "));
+    for v in &d.variables {
+        if let Some(clock) = &v.clock {
+            out +=
+                &format!("  clock         {} ({}, {})\n", v.name, causality(v.causality), clock.describe());
+        }
+    }
     if !d.terminals.is_empty() {
         let names: Vec<String> = d.terminals.iter().map(|t| t.name.to_string()).collect();
         out += &format!("  terminals     {}\n", names.join(", "));

@@ -8,6 +8,7 @@ mod compare;
 mod export;
 mod fmus;
 mod inspect;
+mod logging;
 mod methods;
 mod progress;
 mod report;
@@ -24,6 +25,9 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "powerbond", version, max_term_width = 100, after_help = AFTER_HELP)]
 struct Arguments {
+    /// Log to stderr what is done and what FMUs say; -vv and -vvv more of it (RUST_LOG chooses in detail)
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    verbose: u8,
     #[command(subcommand)]
     command: Command,
 }
@@ -57,8 +61,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
-        Command::Run(arguments) => run::main(&arguments),
+    let Arguments { verbose, command } = Arguments::parse();
+    logging::begin(verbose);
+    let result = match command {
+        Command::Run(arguments) => run::main(&arguments, verbose > 0),
         Command::Inspect(arguments) => inspect::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),
         Command::Report(arguments) => report::main(&arguments),

@@ -115,6 +115,7 @@ fn line(name: &str, about: &str, unit: &str, default: Option<&str>) -> String {
 
 fn title(kind: Kind) -> &'static str {
     match kind {
+        Kind::Method => "Whole methods",
         Kind::Schedule => "Schedules",
         Kind::Hold => "Holds",
         Kind::Correction => "Corrections",

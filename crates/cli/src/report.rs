@@ -26,7 +26,9 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         [one] => one.join(REPORT),
         _ => PathBuf::from(REPORT),
     });
-    report::write(&arguments.folders, &file)?;
+    for note in report::write(&arguments.folders, &file)? {
+        eprintln!("note: {note}");
+    }
     if arguments.json {
         print(&format!("{}\n", serde_json::json!({ "report": file.display().to_string() })))?;
     } else {

@@ -3,7 +3,7 @@
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
 use powerbond::report::REPORT;
-use powerbond::results::{Summary, VerdictSummary};
+use powerbond::results::{Format, Summary, TABLES, VerdictSummary};
 use powerbond::{Error, RealTime, Run, RunOptions, System};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,12 +32,21 @@ pub struct Arguments {
     /// Constant step, or the first one of an adaptive run, in s
     #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
     step_size: Option<f64>,
+    /// Choose everything by itself, with this error relative to how far outputs move (method `auto`)
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    tolerance: Option<f64>,
     /// Write results at multiples of this, in s (default: every step)
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     output_interval: Option<f64>,
     /// Where results go (default: results/<name of the system>)
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<PathBuf>,
+    /// The file of recorded variables; its extension chooses the format of all tables: .csv, .arrows, .parquet
+    #[arg(short, long, value_name = "FILE", conflicts_with = "format")]
+    output: Option<PathBuf>,
+    /// How tables are written (default: csv); arrow and parquet need a powerbond built with the feature `arrow`
+    #[arg(long, value_name = "FORMAT", value_parser = ["csv", "arrow", "parquet"])]
+    format: Option<String>,
     /// Set a parameter: subsystem.parameter=value (repeatable)
     #[arg(long, value_name = "SUB.PARAM=VALUE")]
     set: Vec<String>,
@@ -66,7 +75,7 @@ pub struct Arguments {
     /// Go on when an output is NaN or infinite
     #[arg(long)]
     allow_nonfinite: bool,
-    /// Write the jump of every coupled input at every communication point to jumps.csv
+    /// Write the jump of every coupled input at every communication point to a table of its own
     #[arg(long)]
     jumps: bool,
     /// Exit with 7 if the energy residual of a bond is a larger share of the energy exchanged, such as 0.5%
@@ -87,7 +96,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+pub fn main(arguments: &Arguments, logs: bool) -> Result<ExitCode, Error> {
     let options = RunOptions {
         begin_time: arguments.begin_time,
         end_time: arguments.end_time,
@@ -100,16 +109,19 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         scenario: arguments.scenario.clone(),
         real_time: arguments.real_time,
         worker_threads: arguments.worker_threads.into(),
+        tolerance: arguments.tolerance,
         input: arguments.input.clone(),
         allow_nonfinite: arguments.allow_nonfinite,
         jumps: arguments.jumps,
+        format: arguments.format.as_deref().and_then(Format::named),
+        output: arguments.output.clone(),
         max_error: arguments.max_error,
         max_energy_residual: arguments.max_energy_residual,
     };
     let system = options.apply(&System::load(&arguments.system)?)?;
     let prepared = system.prepare_with(options.allow_nonfinite)?;
     let folder = options.folder(&system);
-    let mut watch = Watch::new(prepared.start, prepared.stop, arguments.json, arguments.quiet)?;
+    let mut watch = Watch::new(prepared.start, prepared.stop, arguments.json, arguments.quiet || logs)?;
     let result = powerbond::run_prepared(&system, prepared, &folder, &mut watch);
     watch.clear();
     let Run { summary, error } = result?;
@@ -214,7 +226,10 @@ fn describe(summary: &Summary, folder: &Path) -> String {
     rows.push(vec!["(engine)".to_owned(), String::new(), quantity(s.engine_seconds, "s")]);
     out += "\n";
     out += &table(&rows);
-    out += &format!("\nresults.csv, energy.csv and summary.json are in {}\n", folder.display());
+    let tables = TABLES.iter().filter_map(|table| s.files[*table].as_str());
+    let (outside, inside): (Vec<&str>, Vec<&str>) = tables.partition(|file| Path::new(file).is_absolute());
+    out += &format!("\n{} and summary.json are in {}\n", inside.join(", "), folder.display());
+    outside.iter().for_each(|file| out += &format!("the recorded variables are in {file}\n"));
     out
 }
 

@@ -47,6 +47,7 @@ fn the_document_has_its_keys_and_the_structure_of_the_paper() {
             "bonds",
             "capabilities",
             "connections",
+            "findings",
             "loops",
             "nilpotency",
             "order",

@@ -79,6 +79,11 @@ fn rows_are_accepted_steps_only() {
     assert!(times.contains(&0.2), "the jump of the road is hit exactly");
     assert_eq!(times.last(), Some(&3.0));
     assert!(energy.column("error.richardson").iter().all(|&e| e <= 1.0));
+    let taken_back: f64 = energy.column("rejected").iter().sum();
+    assert!(
+        rejected > 0 && taken_back == rejected as f64,
+        "{taken_back} of {rejected} stand beside their steps"
+    );
     for subsystem in summary["subsystems"].as_array().unwrap() {
         assert_eq!(subsystem["steps"], 3 * (accepted / 2 + rejected), "{subsystem}");
     }

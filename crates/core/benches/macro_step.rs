@@ -39,7 +39,7 @@ fn main() {
 
 /// The best of several runs, in ns per subsystem and step.
 fn best(n: usize, steps: usize, mut run: impl FnMut()) -> f64 {
-    (0..7)
+    (0..40)
         .map(|_| {
             let begun = Instant::now();
             run();
@@ -49,7 +49,7 @@ fn best(n: usize, steps: usize, mut run: impl FnMut()) -> f64 {
 }
 
 fn steps(n: usize) -> usize {
-    (1_000_000 / n).clamp(100, 100_000)
+    (200_000 / n).clamp(20, 20_000)
 }
 
 fn equations(n: usize) -> f64 {

@@ -8,6 +8,8 @@ pub enum EndRule {
     /// The last step ends exactly at the stop time.
     #[default]
     Exact,
+    /// As `Exact`; the last two steps share what is left, so that none is tiny.
+    Halved,
     /// Steps are never shortened: the run ends with the first one that reaches the stop time (the papers' rule).
     Overshoot,
 }
@@ -36,6 +38,8 @@ pub struct Clock {
     /// Multiples of this after the start are hit exactly, too.
     landing: Option<f64>,
     landed: u64,
+    /// Steps are multiples of this.
+    quantum: Option<f64>,
 }
 
 /// A proposed step.
@@ -84,7 +88,14 @@ impl Clock {
             next_target: 0,
             landing: None,
             landed: 0,
+            quantum: None,
         }
+    }
+
+    /// Adaptive steps are multiples of `quantum`, the nearest below what is wished.
+    pub fn in_multiples_of(mut self, quantum: f64) -> Self {
+        self.quantum = Some(quantum);
+        self
     }
 
     /// Also hits every multiple of `interval` after the start.
@@ -105,7 +116,7 @@ impl Clock {
 
     /// The next time that must be hit exactly; infinite if there is none.
     fn target(&self) -> f64 {
-        let mut target = if self.end_rule == EndRule::Exact { self.stop } else { f64::INFINITY };
+        let mut target = if self.end_rule == EndRule::Overshoot { f64::INFINITY } else { self.stop };
         if let Some(&event) = self.targets.get(self.next_target) {
             target = target.min(event);
         }
@@ -126,7 +137,14 @@ impl Clock {
                 let on_grid = (self.t - (self.start + self.n as f64 * step)).abs() <= MERGE * step;
                 Span { start: self.t, end, h: if on_grid { step } else { end - self.t } }
             }
-            None => Span { start: self.t, end: self.t + (h + self.owed), h },
+            None => match self.quantum {
+                Some(quantum) => {
+                    let here = ((self.t - self.start) / quantum).round();
+                    let count = (h / quantum * (1.0 + MERGE)).floor().max(1.0);
+                    Span { start: self.t, end: self.start + (here + count) * quantum, h: count * quantum }
+                }
+                None => Span { start: self.t, end: self.t + (h + self.owed), h },
+            },
         };
         let shortened = self.clip(&mut span);
         Proposal { span, shortened }
@@ -137,6 +155,14 @@ impl Clock {
         let target = self.target();
         let slack = MERGE * span.h;
         if target > span.end + slack {
+            let rest = target - span.start;
+            if self.end_rule == EndRule::Halved
+                && self.fixed.or(self.quantum).is_none()
+                && rest < 2.0 * span.h - slack
+            {
+                (span.h, span.end) = (0.5 * rest, span.start + 0.5 * rest);
+                return true;
+            }
             return false;
         }
         let shortened = target < span.end - slack;
@@ -185,7 +211,8 @@ impl Clock {
         }
         // Neumaier: what the addition lost is owed to the next one.
         let exact = span.h + self.owed;
-        self.owed = if self.fixed.is_some() { 0.0 } else { exact - (span.end - self.t) };
+        self.owed =
+            if self.fixed.is_some() || self.quantum.is_some() { 0.0 } else { exact - (span.end - self.t) };
         self.t = span.end;
         if let Some(dt) = self.landing {
             while self.t >= self.start + (self.landed + 1) as f64 * dt {

@@ -5,7 +5,10 @@ use crate::correction::InputCorrection;
 use crate::error::RunError;
 use crate::extrapolation::{Extrapolation, Held};
 use crate::history::History;
+use crate::identification::Identifier;
+use crate::jumps::Jumps;
 use crate::network::{Network, Schedule, Seen, Stage, Sum};
+use crate::slopes::Slopes;
 use crate::subsystem::{Inputs, Span};
 use crate::tape::{Persist, Tape};
 use crate::workers::{Workers, inputs_of};
@@ -43,9 +46,21 @@ pub(crate) struct Exchange {
     inner: Vec<Inner>,
     /// Parts of inputs at communication points.
     waiting: History,
+    /// Slopes of inputs, if they come from derivatives of outputs.
+    pub slopes: Option<Slopes>,
+    /// How far fresh inputs are from what the past foretold, if a policy asks for it.
+    pub jumps: Option<Jumps>,
     pub allow_nonfinite: bool,
     /// Threads that advance the members of a stage side by side.
     workers: Option<Workers>,
+}
+
+/// What else the buffers have to serve.
+pub(crate) struct Wants {
+    pub corrects: bool,
+    pub refreshes: bool,
+    pub jumps: bool,
+    pub means: bool,
 }
 
 /// The past of a fast group: its inputs at the points where its members exchange among themselves.
@@ -62,8 +77,9 @@ fn push_sums(history: &mut History, sums: &[Sum], t: f64, y: &[f64]) {
 }
 
 impl Exchange {
-    pub fn new(network: &Network, schedule: &Schedule, order: u8, corrects: bool, refreshes: bool) -> Self {
+    pub fn new(network: &Network, schedule: &Schedule, order: u8, wants: &Wants) -> Self {
         let (nu, ny) = (network.n_inputs, network.n_outputs);
+        let Wants { corrects, refreshes, .. } = *wants;
         let sized = |n: usize, wanted: bool| if wanted { vec![0.0; n] } else { Vec::new() };
         let lines = schedule.stages.iter().any(|s| {
             let in_parts = s.mixed.iter().flatten().any(|part| part.seen == Seen::Between);
@@ -75,8 +91,10 @@ impl Exchange {
             y: sized(ny, group.lines),
         });
         let takes = |i: usize| network.members[network.owner_of_input[i]].capabilities.input_derivatives;
+        let mut held = Held::new(nu, order.max(u8::from(lines)));
+        held.lift = sized(nu, wants.means);
         Exchange {
-            held: Held::new(nu, order.max(u8::from(lines))),
+            held,
             takes: (0..nu).map(takes).collect(),
             held_end: vec![0.0; nu],
             delta: sized(nu, corrects),
@@ -90,6 +108,8 @@ impl Exchange {
             history: History::new(nu),
             inner: inner.collect(),
             waiting: History::new(if schedule.waiting.is_empty() { 0 } else { nu }),
+            slopes: None,
+            jumps: wants.jumps.then(|| Jumps::new(nu)),
             allow_nonfinite: false,
             workers: None,
         }
@@ -98,6 +118,11 @@ impl Exchange {
     /// Lets `threads` of them, the caller included, advance the members of a stage side by side.
     pub fn employ(&mut self, network: &Network, schedule: &Schedule, threads: usize) {
         self.workers = Workers::new(network, schedule, &self.held, threads);
+    }
+
+    /// What input `i` was really at the end of the step: the mean, where a mean was given.
+    pub fn acted(&self, i: usize) -> f64 {
+        self.corrected_end()[i] - self.held.lift.get(i).copied().unwrap_or(0.0)
     }
 
     /// What really acted at the end of the step.
@@ -151,13 +176,17 @@ impl Exchange {
                     span: part,
                     error,
                 })?;
-                if !self.allow_nonfinite && !finite(y) {
-                    return Err(non_finite(y, member.outputs.start, part));
-                }
                 if advance.reached < part.end - 1e-9 * part.h {
                     return Ok(Swept::Early { member: s, reached: advance.reached });
                 }
                 event |= advance.event;
+            }
+            // Once per stage: a look at every member's few numbers waits for them.
+            for outputs in stage.outputs.iter().filter(|_| !self.allow_nonfinite) {
+                let y = &self.y_step[outputs.clone()];
+                if !finite(y) {
+                    return Err(non_finite(y, outputs.start, part));
+                }
             }
             if stage.parts > 1 {
                 let end = if self.corrects { &self.corrected_end } else { &self.held_end };
@@ -179,6 +208,9 @@ impl Exchange {
     ) {
         for range in &stage.held {
             extrapolation.eval(&self.history, part, range.clone(), &mut self.held);
+            if let Some(slopes) = &self.slopes {
+                slopes.hold(&self.history, part, range.clone(), extrapolation, &self.takes, &mut self.held);
+            }
         }
         if let Some(g) = stage.group {
             let Inner { tentative, y, .. } = &mut self.inner[g];
@@ -211,7 +243,7 @@ impl Exchange {
         self.fill_mixed(stage, extrapolation, span, part);
         for &e in &stage.externals {
             let external = &network.externals[e];
-            self.follow(external.input, &external.signal, part, extrapolation.order(external.input));
+            self.follow(external.input, &external.signal, part, extrapolation.orders()[external.input]);
         }
         for range in &stage.inputs {
             self.end_values(range.clone(), part.h);
@@ -260,6 +292,9 @@ impl Exchange {
         if let Some(c) = self.held.curvature.get_mut(i) {
             *c = 0.0;
         }
+        if let Some(lift) = self.held.lift.get_mut(i) {
+            *lift = 0.0;
+        }
     }
 
     /// A known signal: with hold order m the polynomial of order m through its values on the span itself; the value
@@ -290,7 +325,10 @@ impl Exchange {
             end.iter_mut().zip(&self.held.slope[range.clone()]).for_each(|(e, s)| *e += h * s);
         }
         if !self.held.curvature.is_empty() {
-            end.iter_mut().zip(&self.held.curvature[range]).for_each(|(e, c)| *e += 0.5 * h * h * c);
+            end.iter_mut().zip(&self.held.curvature[range.clone()]).for_each(|(e, c)| *e += 0.5 * h * h * c);
+        }
+        if !self.held.lift.is_empty() {
+            end.iter_mut().zip(&self.held.lift[range]).for_each(|(e, lift)| *e += lift);
         }
     }
 
@@ -306,10 +344,22 @@ impl Exchange {
         }
     }
 
-    /// After the sweep: fresh inputs, with a refresh of feed-through outputs where `refresh` lists members.
-    pub fn freshen(&mut self, network: &mut Network, refresh: &[usize], span: Span) -> Result<(), RunError> {
+    /// After the sweep: fresh inputs, with a refresh of feed-through outputs where `refresh` lists members, and what is owed to
+    /// feed-through that was identified.
+    pub fn freshen(
+        &mut self,
+        network: &mut Network,
+        refresh: &[usize],
+        identifier: Option<&Identifier>,
+        span: Span,
+    ) -> Result<(), RunError> {
         if self.refreshes {
             self.y_fresh.copy_from_slice(&self.y_step);
+            if let Some(identifier) = identifier {
+                let mut y = std::mem::take(&mut self.y_fresh);
+                identifier.improve(&network.wiring, |i| self.acted(i), &mut y);
+                self.y_fresh = y;
+            }
             for &s in refresh {
                 let member = &mut network.members[s];
                 for i in member.inputs.clone() {
@@ -339,6 +389,17 @@ impl Exchange {
         self.y_fresh.copy_from_slice(y);
         network.wiring.gather(y, &mut self.fresh);
         network.externals_at(span.end, &mut self.fresh);
+    }
+
+    /// Compares the fresh inputs with what the past foretold.
+    pub fn look_at_jumps(&mut self, schedule: &Schedule, order: &[u8], span: Span) {
+        let Some(jumps) = &mut self.jumps else { return };
+        jumps.look(&self.history, span.end, &self.fresh, order, 0..self.fresh.len());
+        for (inner, group) in self.inner.iter().zip(&schedule.groups) {
+            for range in &group.inner {
+                jumps.look(&inner.tentative, span.end, &self.fresh, order, range.clone());
+            }
+        }
     }
 
     /// Measures the bonds over the whole step.
@@ -405,6 +466,7 @@ impl Persist for Exchange {
         self.history.save(tape);
         self.inner.iter().for_each(|inner| inner.committed.save(tape));
         self.waiting.save(tape);
+        self.slopes.iter().for_each(|slopes| slopes.save(tape));
     }
 
     fn load(&mut self, tape: &mut Tape) {
@@ -413,13 +475,16 @@ impl Persist for Exchange {
         self.history.load(tape);
         self.inner.iter_mut().for_each(|inner| inner.committed.load(tape));
         self.waiting.load(tape);
+        self.slopes.iter_mut().for_each(|slopes| slopes.load(tape));
     }
 }
 
-/// Whether all values are finite: 0·x is 0 only for finite x.
+/// Whether all values are finite: only then is an exponent less than all ones, so that adding one to it stays below the sign.
 #[inline]
 pub(crate) fn finite(values: &[f64]) -> bool {
-    values.iter().map(|v| v * 0.0).sum::<f64>() == 0.0
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    const ONE: u64 = 0x0010_0000_0000_0000;
+    values.iter().fold(0, |all, v| all | ((v.to_bits() & EXPONENT) + ONE)) >> 63 == 0
 }
 
 pub(crate) fn non_finite(y: &[f64], first: usize, span: Span) -> RunError {

@@ -8,10 +8,12 @@ use crate::controller::{Decision, StepController};
 use crate::correction::{CorrectionReport, InputCorrection};
 use crate::error::RunError;
 use crate::estimator::{ErrorEstimator, Estimate};
-use crate::exchange::{Exchange, Swept};
+use crate::exchange::{Exchange, Swept, Wants};
 use crate::extrapolation::Extrapolation;
+use crate::identification::{Identified, Identifier};
 use crate::network::{Initial, Network, Row, Schedule, Structure, initial, probe_feed_through};
 use crate::observer::{Flow, Observer, StartView, StepReport};
+use crate::slopes::Slopes;
 use crate::statistics::Statistics;
 use crate::subsystem::{Inputs, Setup, Span};
 use crate::view::StepView;
@@ -35,6 +37,8 @@ pub struct Settings {
     pub end_rule: EndRule,
     /// Hit every multiple of this after the start, in seconds.
     pub land_on: Option<f64>,
+    /// Adaptive steps are multiples of this, in seconds.
+    pub quantum: Option<f64>,
     /// How metered energies are summed.
     pub quadrature: Quadrature,
     /// Members that re-read their feed-through outputs with fresh inputs after each step.
@@ -47,6 +51,8 @@ pub struct Settings {
     /// Inputs (flat) at communication points before the start, oldest first: held inputs have their full order at once.
     /// Big steps of the classic Richardson estimate use every other one, counted back from the start.
     pub past: Vec<(f64, Vec<f64>)>,
+    /// Where a subsystem gives derivatives of its outputs, inputs are held by them and not by differences of the past.
+    pub slopes: bool,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
     /// Stop when the energy through a bond grows without bound.
@@ -79,11 +85,13 @@ impl Settings {
             stop,
             end_rule: EndRule::Exact,
             land_on: None,
+            quantum: None,
             quadrature: Quadrature::Rectangle,
             refresh: Vec::new(),
             initial: Initial::default(),
             probe: Vec::new(),
             past: Vec::new(),
+            slopes: false,
             allow_nonfinite: false,
             stop_runaway: true,
             sample_feed_through: false,
@@ -105,6 +113,8 @@ pub struct Policies {
     pub estimators: Vec<Box<dyn ErrorEstimator>>,
     /// How the step size is chosen.
     pub controller: Box<dyn StepController>,
+    /// Finds out feed-through while the run goes on.
+    pub identifier: Option<Identifier>,
 }
 
 /// How a run ended, if not with an error.
@@ -158,6 +168,7 @@ macro_rules! view {
             bonds: &$master.network.bonds,
             wiring: &$master.network.wiring,
             feed_through: $master.needs_feed_through.then_some(&$master.feed_through[..]),
+            jumps: $master.exchange.jumps.as_ref(),
             external: &$master.external,
             doubled: $master.doubling.as_ref().and_then(|d| d.seen(&$master.exchange)),
             after_restart: $master.after_restart,
@@ -175,11 +186,19 @@ impl Master {
             &network,
             &policies.schedule,
             policies.extrapolation.max_order(),
-            policies.correction.is_some(),
-            !settings.refresh.is_empty() || policies.estimators.iter().any(|e| e.improves()),
+            &Wants {
+                corrects: policies.correction.is_some(),
+                refreshes: !settings.refresh.is_empty()
+                    || policies.estimators.iter().any(|e| e.improves())
+                    || policies.identifier.as_ref().is_some_and(Identifier::improves),
+                jumps: policies.extrapolation.needs_jumps()
+                    || policies.estimators.iter().any(|e| e.needs_jumps()),
+                means: policies.extrapolation.gives_means(),
+            },
         );
         exchange.allow_nonfinite = settings.allow_nonfinite;
         exchange.employ(&network, &policies.schedule, settings.worker_threads);
+        exchange.slopes = settings.slopes.then(|| Slopes::new(&network));
         let mut external = vec![false; network.n_inputs];
         network.externals.iter().for_each(|e| external[e.input] = true);
         let wish = policies.controller.first();
@@ -189,6 +208,9 @@ impl Master {
         let mut clock = Clock::new(settings.start, settings.stop, settings.end_rule, fixed, targets);
         if let Some(interval) = settings.land_on {
             clock = clock.land_on(interval);
+        }
+        if let Some(quantum) = settings.quantum {
+            clock = clock.in_multiples_of(quantum);
         }
         let doubling = Doubling::wanted(&network, &policies);
         let wants_way_back = doubling.is_some()
@@ -246,6 +268,21 @@ impl Master {
         self.policies.correction.as_ref().map_or(Vec::new(), |c| c.reports())
     }
 
+    /// Feed-through that was found out.
+    pub fn identified(&self) -> Vec<Identified> {
+        self.policies.identifier.as_ref().map_or(Vec::new(), Identifier::found)
+    }
+
+    /// How many steps each input was held with order 0, 1 and 2, if the order varies.
+    pub fn order_counts(&self) -> &[[u64; 3]] {
+        self.policies.extrapolation.order_counts()
+    }
+
+    /// How often each input limited the step, if the first estimator counts that.
+    pub fn limited(&self) -> &[u64] {
+        self.policies.estimators.first().map_or(&[], |e| e.limited())
+    }
+
     /// Steps so far.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
@@ -289,12 +326,21 @@ impl Master {
         self.change_coupling(at_start)?;
         let (rules, lenient) = (self.settings.initial, self.settings.allow_nonfinite);
         let mut u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
+        // Texts may pass through several members, and change numbers on their way.
+        self.network.packets.forget();
+        for _ in 0..=self.network.members.len() {
+            if !self.network.pass_packets(at_start)? {
+                break;
+            }
+            u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
+        }
         self.look_at_structure(&u)?;
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.start().map_err(|error| fail(s, error))?;
         }
         self.transfer(&mut u, at_start)?;
         self.begin(start);
+        self.arrive(at_start)?;
         self.read_probes(at_start)?;
         Ok(observer.started(&StartView {
             t: start,
@@ -455,6 +501,7 @@ impl Master {
             let fail = |error| RunError::Subsystem { member: s, phase: "going back", span, error };
             member.simulator.restore().map_err(fail)?;
         }
+        self.network.packets.forget();
         Ok(())
     }
 
@@ -477,6 +524,7 @@ impl Master {
         let swept = self.sweep(span)?;
         if let Swept::Whole { .. } = swept {
             self.exchange.measure(&self.network, &mut self.meter, span);
+            self.exchange.look_at_jumps(&self.policies.schedule, self.policies.extrapolation.orders(), span);
             let view = view!(self, span);
             for (estimate, estimator) in self.estimates.iter_mut().zip(&self.policies.estimators) {
                 *estimate = estimator.estimate(&view);
@@ -501,7 +549,8 @@ impl Master {
             span,
         )?;
         if let Swept::Whole { .. } = swept {
-            self.exchange.freshen(&mut self.network, &self.settings.refresh, span)?;
+            let identifier = policies.identifier.as_ref();
+            self.exchange.freshen(&mut self.network, &self.settings.refresh, identifier, span)?;
         }
         Ok(swept)
     }
@@ -530,6 +579,7 @@ impl Master {
         };
         let flow = observer.accepted(&view, &report);
         self.exchange.commit(&self.policies.schedule, span);
+        self.arrive(span)?;
         if let Some(doubling) = &mut self.doubling {
             doubling.end_of_pair(span.end, self.exchange.history.values(0));
         }
@@ -544,6 +594,7 @@ impl Master {
             let now = Span { start: span.end, end: span.end, h: 0.0 };
             if self.change_coupling(now)? {
                 self.exchange.reconnect(&self.network, &self.policies.schedule, span.end);
+                self.exchange.slopes.iter_mut().try_for_each(|slopes| slopes.read(&mut self.network, now))?;
                 if let Some(doubling) = &mut self.doubling {
                     doubling.reconnect(span.end, self.exchange.history.values(0));
                 }
@@ -570,6 +621,12 @@ impl Master {
         Ok(self.changed > before)
     }
 
+    /// What is passed on and asked for at a communication point, the end of `span`, beside numbers.
+    fn arrive(&mut self, span: Span) -> Result<(), RunError> {
+        self.network.pass_packets(span)?;
+        self.exchange.slopes.iter_mut().try_for_each(|slopes| slopes.read(&mut self.network, span))
+    }
+
     /// Policies and meter learn from an attempt.
     fn learn(&mut self, span: Span) -> Result<(), RunError> {
         if self.needs_feed_through {
@@ -583,6 +640,9 @@ impl Master {
         }
         self.policies.extrapolation.commit(&view);
         self.policies.estimators.iter_mut().for_each(|e| e.commit(&view));
+        if let Some(identifier) = &mut self.policies.identifier {
+            identifier.commit(span, |i| self.exchange.acted(i), &self.exchange.y_step);
+        }
         Ok(())
     }
 
@@ -594,6 +654,9 @@ impl Master {
             correction.restart();
         }
         self.policies.estimators.iter_mut().for_each(|e| e.restart());
+        if let Some(identifier) = &mut self.policies.identifier {
+            identifier.restart();
+        }
         self.wish = self.policies.controller.restart(self.wish);
         self.after_restart = true;
     }
@@ -614,6 +677,9 @@ impl Master {
                     |error| RunError::Subsystem { member: s, phase: "feed-through derivatives", span, error };
                 member.simulator.feed_through(d).map_err(fail)?;
             }
+        }
+        if let Some(identifier) = &self.policies.identifier {
+            identifier.fill(&mut self.feed_through);
         }
         Ok(())
     }

@@ -121,6 +121,47 @@ pub struct Variable {
     pub description: String,
 }
 
+/// What a variable that is no number holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// A text, in UTF-8.
+    Text,
+    /// Bytes of this MIME type; `None`: of any.
+    Binary(Option<String>),
+}
+
+impl PacketKind {
+    /// Whether a value of this kind may feed an input of kind `to`.
+    pub fn may_feed(&self, to: &PacketKind) -> bool {
+        match (self, to) {
+            (PacketKind::Binary(from), PacketKind::Binary(to)) => {
+                from.is_none() || to.is_none() || from == to
+            }
+            _ => self == to,
+        }
+    }
+
+    /// Its name in messages.
+    pub fn noun(&self) -> String {
+        match self {
+            PacketKind::Text => "a text".to_owned(),
+            PacketKind::Binary(None) => "a binary".to_owned(),
+            PacketKind::Binary(Some(mime)) => format!("a binary of type {mime}"),
+        }
+    }
+}
+
+/// A variable that is no number. It can be connected to its like and is passed on at communication points.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// The name, unique in its subsystem.
+    pub name: String,
+    /// Input, output or local.
+    pub causality: Causality,
+    /// What it holds.
+    pub kind: PacketKind,
+}
+
 /// Which outputs depend on which inputs at the same instant (direct feed-through).
 #[derive(Clone, Debug, PartialEq)]
 pub enum FeedThrough {
@@ -139,10 +180,16 @@ pub struct Capabilities {
     pub can_refresh: bool,
     /// The highest derivative of inputs that `advance` follows: 0, 1 or 2.
     pub input_derivatives: u8,
+    /// The highest derivative of its outputs that it knows; from 1 on `output_derivatives` works.
+    pub output_derivatives: u8,
     /// `feed_through` returns ∂y/∂u at the current point.
     pub feed_through_values: bool,
+    /// A step may be crossed in several of any length.
+    pub sub_steps: bool,
     /// `advance` may come back before the end of its span.
     pub may_return_early: bool,
+    /// All its steps must have one length, whichever.
+    pub constant_step: bool,
     /// It steps in multiples of this only, in seconds.
     pub fixed_step: Option<f64>,
     /// The shortest step it takes, in seconds.
@@ -287,6 +334,12 @@ pub trait Subsystem: Send {
         Err(SubsystemError::Unsupported { call: "set" })
     }
 
+    /// First derivatives of the outputs with respect to time, per second, at the current point; NaN where one is not
+    /// known.
+    fn output_derivatives(&mut self, _dy: &mut [f64]) -> Result<(), SubsystemError> {
+        Err(SubsystemError::Unsupported { call: "output_derivatives" })
+    }
+
     /// The probes' values; called at the ends of steps, a few of which may be taken back.
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError>;
 
@@ -304,6 +357,21 @@ pub trait Subsystem: Send {
     /// from then on. Copies of a state, files of it and another instance with the same parameters are made of this.
     fn state(&mut self, _visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {
         Err(SubsystemError::Unsupported { call: "state" })
+    }
+
+    /// Variables that are no numbers; constant after construction.
+    fn packets(&self) -> &[Packet] {
+        &[]
+    }
+
+    /// Appends the value of a variable of [`Subsystem::packets`] to `bytes`; from initialization on.
+    fn read_packet(&mut self, _packet: usize, _bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
+        Err(SubsystemError::Unsupported { call: "read_packet" })
+    }
+
+    /// Sets an input of [`Subsystem::packets`]; between steps and in initialization.
+    fn write_packet(&mut self, _packet: usize, _bytes: &[u8]) -> Result<(), SubsystemError> {
+        Err(SubsystemError::Unsupported { call: "write_packet" })
     }
 
     /// Ends the simulation.

@@ -311,6 +311,9 @@ impl Verdict {
         let part = (middle - self.start) / (self.stop - self.start) * PARTS as f64;
         let part = (part.max(0.0) as usize).min(PARTS - 1);
         for (i, input) in self.inputs.iter_mut().enumerate().filter(|(_, input)| input.watched) {
+            if let Some(jumps) = step.jumps {
+                input.order = jumps.order[i];
+            }
             let start_up = u64::from(input.order) + u64::from(self.corrects);
             let correction = step.corrected_end[i] - step.held_end[i];
             let twin = input.twin.map(|j| step.fresh[j]);

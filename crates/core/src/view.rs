@@ -1,6 +1,7 @@
 //! What policies and observers see of a step.
 
 use crate::bond::{BondFlow, Bonds, PortFlow};
+use crate::jumps::Jumps;
 use crate::network::Wiring;
 use crate::subsystem::Span;
 
@@ -31,6 +32,8 @@ pub struct StepView<'a> {
     pub wiring: &'a Wiring,
     /// ∂y/∂u of every declared feed-through pair, if a policy asked for it.
     pub feed_through: Option<&'a [f64]>,
+    /// How far `fresh` is from what holds of every order foretold, if a policy asked for it.
+    pub jumps: Option<&'a Jumps>,
     /// Inputs that follow known signals: their jumps are not errors.
     pub external: &'a [bool],
     /// The big step over this and the last step, if one was made: in the second small step of a pair only.

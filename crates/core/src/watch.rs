@@ -23,7 +23,7 @@ const SPIKE: f64 = 10.0;
 const QUIET: f64 = 3.0;
 const CALM: u32 = 20;
 /// A level needs this many steps.
-const SETTLED: u64 = 50;
+const SETTLED: u32 = 50;
 /// How many spikes of a bond are kept; the largest ones stay.
 const KEPT: usize = 8;
 
@@ -31,39 +31,52 @@ const KEPT: usize = 8;
 const DOUBLINGS: u32 = 40;
 const SHARE: f64 = 0.1;
 
+/// What every step looks at.
 #[derive(Clone, Debug, Default)]
 struct State {
     /// Steps and Σ δP²·h, Σ h outside of spikes.
-    steps: u64,
+    steps: u32,
+    in_spike: bool,
     square: f64,
     time: f64,
-    current: Option<Spike>,
-    calm: u32,
-    spikes: [Spike; KEPT],
-    count: usize,
     /// The last exchanged power at which a doubling was counted.
     mark: f64,
     doublings: u32,
     largest: f64,
 }
 
+/// The spikes of a bond: the one that goes on, and the largest ones before it.
+#[derive(Clone, Debug, Default)]
+struct Spikes {
+    current: Spike,
+    calm: u32,
+    kept: [Spike; KEPT],
+    count: usize,
+}
+
 /// Watches all bonds; bounded memory, nothing is allocated after `new`.
 #[derive(Clone, Debug)]
 pub struct BondWatch {
     bonds: Vec<State>,
+    spikes: Vec<Spikes>,
 }
 
 impl BondWatch {
     /// For `n` bonds.
     pub fn new(n: usize) -> Self {
-        BondWatch { bonds: vec![State::default(); n] }
+        BondWatch { bonds: vec![State::default(); n], spikes: vec![Spikes::default(); n] }
     }
 
     /// Enters an accepted step. Returns a bond whose power runs away.
     pub fn commit(&mut self, span: Span, flows: &[BondFlow]) -> Option<usize> {
         let mut runaway = None;
         for (k, (state, flow)) in self.bonds.iter_mut().zip(flows).enumerate() {
-            state.look(span, flow.residual_power.abs());
+            let power = flow.residual_power.abs();
+            if state.in_spike {
+                state.in_spike = self.spikes[k].goes_on(span, power);
+            } else if let Some(level) = state.look(span, power) {
+                self.spikes[k].begin(span, power, level);
+            }
             if state.grows(flow) {
                 runaway = Some(k);
             }
@@ -80,54 +93,61 @@ impl BondWatch {
 
     /// The largest spikes of a bond in time order; those that stay below 1 % of its largest exchanged power do not count.
     pub fn spikes(&self, bond: usize) -> Vec<Spike> {
-        let state = &self.bonds[bond];
-        let mut list: Vec<Spike> = state.spikes[..state.count].iter().copied().chain(state.current).collect();
+        let (state, spikes) = (&self.bonds[bond], &self.spikes[bond]);
+        let current = state.in_spike.then_some(spikes.current);
+        let mut list: Vec<Spike> = spikes.kept[..spikes.count].iter().copied().chain(current).collect();
         list.retain(|s| s.peak >= 0.01 * state.largest);
         list.sort_by(|a, b| a.start.total_cmp(&b.start));
         list
     }
 }
 
-impl State {
-    fn look(&mut self, span: Span, power: f64) {
-        if let Some(spike) = &mut self.current {
-            spike.end = span.end;
-            if power > spike.peak {
-                (spike.peak, spike.peak_time) = (power, span.end);
-            }
-            self.calm = if power < QUIET * spike.level { self.calm + 1 } else { 0 };
-            if self.calm >= CALM {
-                let done = *spike;
-                self.current = None;
-                self.keep(done);
-            }
-            return;
+impl Spikes {
+    fn begin(&mut self, span: Span, power: f64, level: f64) {
+        self.calm = 0;
+        self.current = Spike { start: span.start, end: span.end, peak: power, peak_time: span.end, level };
+    }
+
+    /// Enters a step into the current spike; false if it is over.
+    fn goes_on(&mut self, span: Span, power: f64) -> bool {
+        let spike = &mut self.current;
+        spike.end = span.end;
+        if power > spike.peak {
+            (spike.peak, spike.peak_time) = (power, span.end);
         }
+        self.calm = if power < QUIET * spike.level { self.calm + 1 } else { 0 };
+        if self.calm < CALM {
+            return true;
+        }
+        if self.count < KEPT {
+            self.kept[self.count] = *spike;
+            self.count += 1;
+        } else if let Some(least) = self.kept.iter_mut().min_by(|a, b| a.peak.total_cmp(&b.peak))
+            && least.peak < spike.peak
+        {
+            *least = *spike;
+        }
+        false
+    }
+}
+
+impl State {
+    /// Enters a step outside of a spike; the level before it if one begins.
+    #[inline]
+    fn look(&mut self, span: Span, power: f64) -> Option<f64> {
         // power > SPIKE · level without a root and a division in every step.
         let above = power * power * self.time > SPIKE * SPIKE * self.square;
         if above && self.square > 0.0 && self.steps >= SETTLED {
-            let level = (self.square / self.time).sqrt();
-            self.calm = 0;
-            self.current =
-                Some(Spike { start: span.start, end: span.end, peak: power, peak_time: span.end, level });
-            return;
+            self.in_spike = true;
+            return Some((self.square / self.time).sqrt());
         }
-        self.steps += 1;
+        self.steps = (self.steps + 1).min(SETTLED);
         self.square += power * power * span.h;
         self.time += span.h;
+        None
     }
 
-    fn keep(&mut self, spike: Spike) {
-        if self.count < KEPT {
-            self.spikes[self.count] = spike;
-            self.count += 1;
-        } else if let Some(least) = self.spikes.iter_mut().min_by(|a, b| a.peak.total_cmp(&b.peak))
-            && least.peak < spike.peak
-        {
-            *least = spike;
-        }
-    }
-
+    #[inline]
     fn grows(&mut self, flow: &BondFlow) -> bool {
         let power = flow.exchanged_power;
         if power > self.largest {

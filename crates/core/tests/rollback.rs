@@ -272,6 +272,7 @@ fn master(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Ma
         }
     };
     let policies = Policies {
+        identifier: None,
         schedule: Schedule::new(&network, &method.kind, &method.rates),
         extrapolation: Box::new(Polynomial::new(orders, vec![2; network.n_inputs])),
         correction,
@@ -421,6 +422,7 @@ fn richardson_energy_and_predictor_work_in_one_run() {
         &network,
     ));
     let policies = Policies {
+        identifier: None,
         schedule: Schedule::new(&network, &method.kind, &method.rates),
         extrapolation: Box::new(Polynomial::new(vec![1; 3], vec![2; 3])),
         correction: None,
@@ -442,6 +444,7 @@ fn run_with(
 ) -> (Result<(), RunError>, Statistics, Vec<f64>) {
     let (nu, ns) = (network.n_inputs, network.members.len());
     let policies = Policies {
+        identifier: None,
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &vec![1; ns]),
         extrapolation: Box::new(Polynomial::new(vec![1; nu], vec![2; nu])),
         correction: None,

@@ -272,6 +272,7 @@ fn master(network: Network, settings: Settings) -> Master {
     let kind = ScheduleKind::Jacobi { fast: Seen::Held };
     let schedule = Schedule::new(&network, &kind, &vec![1; network.members.len()]);
     let policies = Policies {
+        identifier: None,
         schedule,
         extrapolation: Box::new(Polynomial::new(vec![0; network.n_inputs], vec![0; network.n_inputs])),
         correction: None,

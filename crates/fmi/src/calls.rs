@@ -5,7 +5,7 @@ use crate::log::Environment;
 use crate::numbers::Numbers;
 use crate::status::OK;
 use crate::{fmi1, fmi2, fmi3};
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 /// What a step came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,6 +70,7 @@ pub(crate) struct Names {
     pub exit: &'static str,
     pub step: &'static str,
     pub derivatives: &'static str,
+    pub output_derivatives: &'static str,
     pub directional: &'static str,
     pub get_state: &'static str,
     pub set_state: &'static str,
@@ -77,6 +78,8 @@ pub(crate) struct Names {
     pub reset: &'static str,
     pub event: &'static str,
     pub configuration: &'static str,
+    pub get_packet: &'static str,
+    pub set_packet: &'static str,
 }
 
 /// An instance of an FMU of any version. Dropping it frees the instance.
@@ -139,18 +142,28 @@ impl Calls {
         each!(self, instance => instance.get(kind, references, values))
     }
 
-    pub fn set_texts(&self, reference: u32, values: &[CString]) -> c_int {
+    /// Sets the texts of a variable, as many as it has elements.
+    pub fn set_texts(&self, reference: u32, values: &[*const c_char]) -> c_int {
         each!(self, instance => instance.set_texts(reference, values))
     }
 
-    /// Reads a scalar text; FMI 1 and 2 own it until the next call, so it is copied.
-    pub fn get_text(&self, reference: u32) -> (c_int, String) {
-        each!(self, instance => instance.get_text(reference))
+    /// Reads the texts of a variable, as many as it has elements; they belong to the FMU.
+    pub fn get_texts(&self, reference: u32, values: &mut [*const c_char]) -> c_int {
+        each!(self, instance => instance.get_texts(reference, values))
     }
 
-    pub fn set_binaries(&self, reference: u32, values: &[&[u8]]) -> c_int {
+    /// Sets the binaries of a variable, as many as it has elements.
+    pub fn set_binaries(&self, reference: u32, sizes: &[usize], values: &[*const u8]) -> c_int {
         match self {
-            Calls::Fmi3(instance) => instance.set_binaries(reference, values),
+            Calls::Fmi3(instance) => instance.set_binaries(reference, sizes, values),
+            _ => crate::status::MISSING,
+        }
+    }
+
+    /// Reads the binaries of a variable, as many as it has elements; they belong to the FMU.
+    pub fn get_binaries(&self, reference: u32, sizes: &mut [usize], values: &mut [*const u8]) -> c_int {
+        match self {
+            Calls::Fmi3(instance) => instance.get_binaries(reference, sizes, values),
             _ => crate::status::MISSING,
         }
     }
@@ -206,6 +219,11 @@ impl Calls {
             Calls::Fmi2(instance) => instance.set_input_derivatives(references, orders, values),
             Calls::Fmi3(_) => crate::status::MISSING,
         }
+    }
+
+    /// Derivatives of outputs: an order per variable, a value per element.
+    pub fn output_derivatives(&self, references: &[u32], orders: &[c_int], values: &mut [f64]) -> c_int {
+        each!(self, instance => instance.output_derivatives(references, orders, values))
     }
 
     pub fn directional(&self, direction: Direction<'_>) -> c_int {

@@ -9,11 +9,11 @@ use crate::calls::{Experiment, Names, Stepped};
 use crate::description::Kind;
 use crate::error::LibraryError;
 use crate::library::Library;
-use crate::log::{Environment, attributed, copy_text};
+use crate::log::{Environment, attributed};
 use crate::numbers::Numbers;
 use crate::status::{MISSING, OK, Status};
 use std::cell::Cell;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
 type Component = *mut c_void;
@@ -36,6 +36,7 @@ type Instantiate = unsafe extern "C" fn(
 type Initialize = unsafe extern "C" fn(Component, f64, c_char, f64) -> c_int;
 type DoStep = unsafe extern "C" fn(Component, f64, f64, c_char) -> c_int;
 type SetDerivatives = unsafe extern "C" fn(Component, *const u32, usize, *const c_int, *const f64) -> c_int;
+type GetDerivatives = unsafe extern "C" fn(Component, *const u32, usize, *const c_int, *mut f64) -> c_int;
 
 pub(crate) const NAMES: Names = Names {
     instantiate: "fmiInstantiateSlave",
@@ -47,6 +48,7 @@ pub(crate) const NAMES: Names = Names {
     exit: "fmiInitializeSlave",
     step: "fmiDoStep",
     derivatives: "fmiSetRealInputDerivatives",
+    output_derivatives: "fmiGetRealOutputDerivatives",
     directional: "",
     get_state: "",
     set_state: "",
@@ -54,6 +56,8 @@ pub(crate) const NAMES: Names = Names {
     reset: "fmiResetSlave",
     event: "",
     configuration: "",
+    get_packet: "fmiGetString",
+    set_packet: "fmiSetString",
 };
 
 /// `fmiCallbackFunctions`, passed by value.
@@ -98,6 +102,7 @@ pub(crate) struct Api {
     get_string: Option<unsafe extern "C" fn(Component, *const u32, usize, *mut *const c_char) -> c_int>,
     set_string: Option<unsafe extern "C" fn(Component, *const u32, usize, *const *const c_char) -> c_int>,
     set_derivatives: Option<SetDerivatives>,
+    get_derivatives: Option<GetDerivatives>,
     get_real_status: Option<unsafe extern "C" fn(Component, c_int, *mut f64) -> c_int>,
     // Last, so that the functions go before the code they point to.
     _library: Library,
@@ -122,6 +127,7 @@ impl Api {
             set_boolean: library.optional(&name("fmiSetBoolean")),
             get_string: library.optional(&name("fmiGetString")),
             set_string: library.optional(&name("fmiSetString")),
+            get_derivatives: library.optional(&name("fmiGetRealOutputDerivatives")),
             set_derivatives: library.optional(&name("fmiSetRealInputDerivatives")),
             get_real_status: library.optional(&name("fmiGetRealStatus")),
             _library: library,
@@ -130,6 +136,10 @@ impl Api {
 
     pub fn has_input_derivatives(&self) -> bool {
         self.set_derivatives.is_some()
+    }
+
+    pub fn has_output_derivatives(&self) -> bool {
+        self.get_derivatives.is_some()
     }
 }
 
@@ -227,22 +237,18 @@ impl Instance {
         })
     }
 
-    pub fn set_texts(&self, reference: u32, values: &[CString]) -> c_int {
-        let Some(function) = self.api.set_string else { return MISSING };
-        let pointers: Vec<*const c_char> = values.iter().map(|c| c.as_ptr()).collect();
+    pub fn set_texts(&self, reference: u32, values: &[*const c_char]) -> c_int {
+        let (Some(function), 1) = (self.api.set_string, values.len()) else { return MISSING };
         // Safety: section 3.2.2: the FMU copies strings during the call. Variables of FMI 1 are scalars.
-        attributed(&self.environment, || unsafe {
-            function(self.component, &reference, 1, pointers.as_ptr())
-        })
+        attributed(&self.environment, || unsafe { function(self.component, &reference, 1, values.as_ptr()) })
     }
 
-    pub fn get_text(&self, reference: u32) -> (c_int, String) {
-        let Some(function) = self.api.get_string else { return (MISSING, String::new()) };
-        let mut text = std::ptr::null();
-        // Safety: section 3.2.2: the string stays valid until the next call; it is copied before.
-        let code =
-            attributed(&self.environment, || unsafe { function(self.component, &reference, 1, &mut text) });
-        (code, if code > 1 { String::new() } else { copy_text(text) })
+    pub fn get_texts(&self, reference: u32, values: &mut [*const c_char]) -> c_int {
+        let (Some(function), 1) = (self.api.get_string, values.len()) else { return MISSING };
+        // Safety: section 3.2.2: as many values as references.
+        attributed(&self.environment, || unsafe {
+            function(self.component, &reference, 1, values.as_mut_ptr())
+        })
     }
 
     pub fn enter_initialization(&self, experiment: &Experiment) -> c_int {
@@ -286,6 +292,16 @@ impl Instance {
         // Safety: section 3.2.2: called before the step, for inputs; three arrays of the same length.
         attributed(&self.environment, || unsafe {
             function(self.component, references.as_ptr(), references.len(), orders.as_ptr(), values.as_ptr())
+        })
+    }
+
+    pub fn output_derivatives(&self, references: &[u32], orders: &[c_int], values: &mut [f64]) -> c_int {
+        assert!(references.len() == orders.len() && references.len() == values.len());
+        let Some(function) = self.api.get_derivatives else { return MISSING };
+        let n = references.len();
+        // Safety: section 3.2.2: called between steps, for outputs; three arrays of the same length.
+        attributed(&self.environment, || unsafe {
+            function(self.component, references.as_ptr(), n, orders.as_ptr(), values.as_mut_ptr())
         })
     }
 

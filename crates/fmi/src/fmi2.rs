@@ -8,7 +8,7 @@ use crate::calls::{Direction, Experiment, Names, Stepped};
 use crate::description::Kind;
 use crate::error::LibraryError;
 use crate::library::Library;
-use crate::log::{Environment, copy_text};
+use crate::log::Environment;
 use crate::numbers::Numbers;
 use crate::status::{MISSING, OK, Status};
 use std::cell::Cell;
@@ -33,6 +33,7 @@ type Instantiate = unsafe extern "C" fn(
 type SetupExperiment = unsafe extern "C" fn(Component, c_int, f64, f64, c_int, f64) -> c_int;
 type DoStep = unsafe extern "C" fn(Component, f64, f64, c_int) -> c_int;
 type SetDerivatives = unsafe extern "C" fn(Component, *const u32, usize, *const c_int, *const f64) -> c_int;
+type GetDerivatives = unsafe extern "C" fn(Component, *const u32, usize, *const c_int, *mut f64) -> c_int;
 type Directional =
     unsafe extern "C" fn(Component, *const u32, usize, *const u32, usize, *const f64, *mut f64) -> c_int;
 type SetDebugLogging = unsafe extern "C" fn(Component, c_int, usize, *const *const c_char) -> c_int;
@@ -47,6 +48,7 @@ pub(crate) const NAMES: Names = Names {
     exit: "fmi2ExitInitializationMode",
     step: "fmi2DoStep",
     derivatives: "fmi2SetRealInputDerivatives",
+    output_derivatives: "fmi2GetRealOutputDerivatives",
     directional: "fmi2GetDirectionalDerivative",
     get_state: "fmi2GetFMUstate",
     set_state: "fmi2SetFMUstate",
@@ -54,6 +56,8 @@ pub(crate) const NAMES: Names = Names {
     reset: "fmi2Reset",
     event: "",
     configuration: "",
+    get_packet: "fmi2GetString",
+    set_packet: "fmi2SetString",
 };
 
 /// `fmi2CallbackFunctions`.
@@ -101,6 +105,7 @@ pub(crate) struct Api {
     get_string: Option<unsafe extern "C" fn(Component, *const u32, usize, *mut *const c_char) -> c_int>,
     set_string: Option<unsafe extern "C" fn(Component, *const u32, usize, *const *const c_char) -> c_int>,
     set_derivatives: Option<SetDerivatives>,
+    get_derivatives: Option<GetDerivatives>,
     directional: Option<Directional>,
     get_state: Option<unsafe extern "C" fn(Component, *mut *mut c_void) -> c_int>,
     set_state: Option<unsafe extern "C" fn(Component, *mut c_void) -> c_int>,
@@ -133,6 +138,7 @@ impl Api {
             get_string: library.optional("fmi2GetString"),
             set_string: library.optional("fmi2SetString"),
             set_derivatives: library.optional("fmi2SetRealInputDerivatives"),
+            get_derivatives: library.optional("fmi2GetRealOutputDerivatives"),
             directional: library.optional("fmi2GetDirectionalDerivative"),
             get_state: library.optional("fmi2GetFMUstate"),
             set_state: library.optional("fmi2SetFMUstate"),
@@ -154,6 +160,10 @@ impl Api {
 
     pub fn has_input_derivatives(&self) -> bool {
         self.set_derivatives.is_some()
+    }
+
+    pub fn has_output_derivatives(&self) -> bool {
+        self.get_derivatives.is_some()
     }
 }
 
@@ -256,19 +266,16 @@ impl Instance {
         unsafe { function(self.component, references.as_ptr(), references.len(), values.as_mut_ptr()) }
     }
 
-    pub fn set_texts(&self, reference: u32, values: &[CString]) -> c_int {
-        let Some(function) = self.api.set_string else { return MISSING };
-        let pointers: Vec<*const c_char> = values.iter().map(|c| c.as_ptr()).collect();
+    pub fn set_texts(&self, reference: u32, values: &[*const c_char]) -> c_int {
+        let (Some(function), 1) = (self.api.set_string, values.len()) else { return MISSING };
         // Safety: section 2.1.7: the FMU copies strings during the call. Variables of FMI 2 are scalars.
-        unsafe { function(self.component, &reference, 1, pointers.as_ptr()) }
+        unsafe { function(self.component, &reference, 1, values.as_ptr()) }
     }
 
-    pub fn get_text(&self, reference: u32) -> (c_int, String) {
-        let Some(function) = self.api.get_string else { return (MISSING, String::new()) };
-        let mut text = std::ptr::null();
-        // Safety: section 2.1.7: the string stays valid until the next call; it is copied before.
-        let code = unsafe { function(self.component, &reference, 1, &mut text) };
-        (code, if code > 1 { String::new() } else { copy_text(text) })
+    pub fn get_texts(&self, reference: u32, values: &mut [*const c_char]) -> c_int {
+        let (Some(function), 1) = (self.api.get_string, values.len()) else { return MISSING };
+        // Safety: section 2.1.7: as many values as references.
+        unsafe { function(self.component, &reference, 1, values.as_mut_ptr()) }
     }
 
     pub fn enter_initialization(&self, experiment: &Experiment) -> c_int {
@@ -341,6 +348,21 @@ impl Instance {
         // Safety: section 4.2.1: called before the step, for inputs; three arrays of the same length.
         unsafe {
             function(self.component, references.as_ptr(), references.len(), orders.as_ptr(), values.as_ptr())
+        }
+    }
+
+    pub fn output_derivatives(&self, references: &[u32], orders: &[c_int], values: &mut [f64]) -> c_int {
+        assert!(references.len() == orders.len() && references.len() == values.len());
+        let Some(function) = self.api.get_derivatives else { return MISSING };
+        // Safety: section 4.2.1: called between steps, for outputs; three arrays of the same length.
+        unsafe {
+            function(
+                self.component,
+                references.as_ptr(),
+                references.len(),
+                orders.as_ptr(),
+                values.as_mut_ptr(),
+            )
         }
     }
 

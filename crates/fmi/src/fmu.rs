@@ -162,7 +162,8 @@ impl Fmu {
             .map_err(|e| self.fail(e.into()))?;
         let ticket = Ticket::take(&self.shared, interface, name).map_err(|e| self.fail(e.into()))?;
         let calls = self.make(&loaded, name, options).map_err(|e| self.fail(e.into()))?;
-        let machine = Machine::new(calls, self.shared.fatal.clone());
+        let event_mode = options.events && interface.has_event_mode;
+        let machine = Machine::new(calls, event_mode, self.shared.fatal.clone());
         machine.keep_rounding();
         Ok(FmuSubsystem::new(self.clone(), loaded, machine, ticket, ports, settings, capabilities, options))
     }

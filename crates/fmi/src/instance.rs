@@ -1,20 +1,21 @@
 //! An instance of an FMU as a subsystem of the engine.
 
 use crate::calls::{Calls, Direction, Experiment, Stage};
-use crate::description::{Kind, Variability, Version};
+use crate::description::{Causality, ClockFormat, Kind, Variability, Variable, Version};
 use crate::error::{FmuError, InstanceError};
 use crate::fmi3::Intermediate;
 use crate::fmu::{Fmu, Options, Ticket};
 use crate::loaded::{Loaded, intermediate_inputs};
 use crate::machine::{Machine, Phase};
+use crate::packets::Cell;
 use crate::ports::Ports;
 use crate::settings::{Setting, Settings};
-use crate::status::{OK, Status};
+use crate::status::OK;
 use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
-use crate::transfer::Route;
+use crate::transfer::{OutputDerivatives, Route};
 use crate::value::Value;
 use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
+    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
 };
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
@@ -43,6 +44,9 @@ pub struct FmuSubsystem {
     state: *mut c_void,
     probes: Route,
     columns: Vec<Column>,
+    derivatives: OutputDerivatives,
+    /// Texts and binaries that have been read or set.
+    cells: Vec<Cell>,
     info: Arc<Info>,
     ports: Arc<Ports>,
     settings: Settings,
@@ -110,6 +114,8 @@ impl FmuSubsystem {
             },
             time: f64::NEG_INFINITY,
             columns: Vec::new(),
+            derivatives: OutputDerivatives::default(),
+            cells: Vec::new(),
             info,
             ports,
             settings,
@@ -146,6 +152,21 @@ impl FmuSubsystem {
         self.stepper.interrupted
     }
 
+    /// What the FMU has that is not used: clocks that never tick.
+    pub fn unused(&self) -> Vec<String> {
+        let variables = self.fmu.description().variables.iter();
+        let clocks = variables.filter_map(|v| Some((v, v.clock.as_ref()?)));
+        let text = |(v, clock): (&Variable, &Box<ClockFormat>)| match v.causality {
+            Causality::Input => format!(
+                "the clock `{}` ({}) is never activated: powerbond drives no clocks, and what belongs to it stands still",
+                v.name,
+                clock.describe()
+            ),
+            _ => format!("the ticks of `{}` ({}) are not passed on", v.name, clock.describe()),
+        };
+        clocks.map(text).collect()
+    }
+
     /// Declares whether `evaluate` recomputes outputs after a step; [`crate::probe`] finds out.
     pub fn set_can_refresh(&mut self, can_refresh: bool) {
         Arc::make_mut(&mut self.info).capabilities.can_refresh = can_refresh;
@@ -180,10 +201,21 @@ impl FmuSubsystem {
     /// Reads a text variable.
     pub fn text(&self, name: &str) -> Option<String> {
         let description = self.fmu.description();
-        let variable = &description.variables[description.find(name)?];
-        let (code, text) = self.machine.calls.get_text(variable.reference);
-        let fine = matches!(Status::from_code(code), Status::Ok | Status::Warning);
-        (variable.kind == Kind::String && fine).then_some(text)
+        let v = description.find(name).filter(|&v| description.variables[v].kind == Kind::String)?;
+        let mut cell = Cell::new(description, &self.ports, v as u32);
+        let bytes = cell.read(&self.machine, 0).ok()?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// The buffers of a text or a binary, made at its first use, and its place in them.
+    fn cell(&mut self, packet: usize) -> (usize, usize) {
+        let port = self.ports.packet_places[packet];
+        let known = self.cells.iter().position(|cell| cell.variable == port.variable);
+        let place = known.unwrap_or_else(|| {
+            self.cells.push(Cell::new(self.fmu.description(), &self.ports, port.variable));
+            self.cells.len() - 1
+        });
+        (place, port.element as usize)
     }
 
     fn status_error(&self, name: &str, error: SubsystemError) -> FmuError {
@@ -305,6 +337,9 @@ impl Subsystem for FmuSubsystem {
         self.outputs = route(&binding.outputs);
         self.probes = route(&binding.probes);
         self.columns = self.columns(binding);
+        if self.info.capabilities.output_derivatives > 0 {
+            self.derivatives = OutputDerivatives::new(description, &self.ports, &binding.outputs);
+        }
         self.stepper.scratch = vec![0.0; binding.inputs.len()];
         self.stepper.middle = vec![0.0; binding.inputs.len()];
         let (references, places) = self.real_inputs(&binding.inputs);
@@ -334,6 +369,8 @@ impl Subsystem for FmuSubsystem {
     fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
         self.machine.reset()?;
         self.stepper.engine_goes_back = false;
+        self.cells.clear();
+        self.inputs.forget();
         if let StepRule::Constant(first) = &mut self.stepper.rule {
             *first = None;
         }
@@ -423,6 +460,13 @@ impl Subsystem for FmuSubsystem {
             .map_err(|error| SubsystemError::Infeasible { message: error.to_string() })
     }
 
+    fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
+        if self.info.capabilities.output_derivatives == 0 {
+            return Err(SubsystemError::Unsupported { call: "output_derivatives" });
+        }
+        self.derivatives.receive(&self.machine, dy)
+    }
+
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
         self.probes.receive(&self.machine, z)
     }
@@ -444,7 +488,32 @@ impl Subsystem for FmuSubsystem {
         }
         self.machine.check(self.machine.calls.set_state(self.state), self.machine.calls.names().set_state)?;
         self.machine.set_phase(Phase::Stepping);
+        self.inputs.forget();
         self.time = self.stepper.saved_time;
+        Ok(())
+    }
+
+    fn packets(&self) -> &[Packet] {
+        &self.ports.packets
+    }
+
+    fn read_packet(&mut self, packet: usize, bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
+        let (place, element) = self.cell(packet);
+        bytes.extend_from_slice(self.cells[place].read(&self.machine, element)?);
+        Ok(())
+    }
+
+    fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
+        let (place, element) = self.cell(packet);
+        let at_event = self.machine.has_events_in_steps();
+        if at_event {
+            // Texts and binaries are discrete: with `eventModeUsed` they change at events only.
+            self.machine.enter_event_mode()?;
+        }
+        self.cells[place].write(&self.machine, element, bytes)?;
+        if at_event {
+            self.machine.settle_events()?;
+        }
         Ok(())
     }
 

@@ -34,6 +34,7 @@ mod loaded;
 mod log;
 mod machine;
 mod numbers;
+mod packets;
 mod ports;
 mod preload;
 pub mod probe;

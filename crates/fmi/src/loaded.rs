@@ -95,6 +95,14 @@ impl Loaded {
         }
     }
 
+    fn has_output_derivatives(&self) -> bool {
+        match &self.api {
+            Api::Fmi1(api) => api.has_output_derivatives(),
+            Api::Fmi2(api) => api.has_output_derivatives(),
+            Api::Fmi3(api) => api.has_output_derivatives(),
+        }
+    }
+
     fn has_event_mode(&self) -> bool {
         matches!(&self.api, Api::Fmi3(api) if api.has_event_mode())
     }
@@ -109,6 +117,8 @@ impl Loaded {
         check(interface.can_get_and_set_state, self.has_state(), "that its state can be kept");
         check(interface.provides_directional_derivatives, self.has_directional(), "directional derivatives");
         check(interface.can_interpolate_inputs, self.has_input_derivatives(), "that it interpolates inputs");
+        let order = interface.max_output_derivative_order;
+        check(order > 0, self.has_output_derivatives(), "derivatives of outputs");
         check(interface.has_event_mode, self.has_event_mode(), "event mode");
         list
     }
@@ -131,7 +141,14 @@ impl Loaded {
         Capabilities {
             can_restore: interface.can_get_and_set_state && self.has_state(),
             can_refresh: false,
+            sub_steps: interface.can_handle_variable_step_size || options.any_step_size,
+            constant_step: !interface.can_handle_variable_step_size && !options.any_step_size,
             input_derivatives: options.input_derivatives.map_or(takes, |wish| wish.min(takes)),
+            output_derivatives: if self.has_output_derivatives() {
+                interface.max_output_derivative_order.min(2) as u8
+            } else {
+                0
+            },
             feed_through_values: interface.provides_directional_derivatives && self.has_directional(),
             may_return_early: options.events && (interface.might_return_early || event_mode),
             fixed_step: interface.fixed_internal_step_size.filter(|_| !options.any_step_size),

@@ -32,24 +32,32 @@ pub(crate) struct Machine {
     warnings: Cell<u64>,
     rounded: Cell<bool>,
     steps: Cell<u32>,
+    /// The instance was made with `eventModeUsed` (FMI 3).
+    event_mode: bool,
     /// Shared by all instances of the FMU.
     fatal: Arc<AtomicBool>,
 }
 
 impl Machine {
-    pub fn new(calls: Calls, fatal: Arc<AtomicBool>) -> Self {
+    pub fn new(calls: Calls, event_mode: bool, fatal: Arc<AtomicBool>) -> Self {
         Machine {
             calls,
             phase: Cell::new(Phase::Instantiated),
             warnings: Cell::new(0),
             rounded: Cell::new(false),
             steps: Cell::new(0),
+            event_mode,
             fatal,
         }
     }
 
     pub fn phase(&self) -> Phase {
         if self.fatal.load(Ordering::Relaxed) { Phase::Dead } else { self.phase.get() }
+    }
+
+    /// Whether it is in step mode and handles events in another.
+    pub fn has_events_in_steps(&self) -> bool {
+        self.event_mode && self.phase() == Phase::Stepping
     }
 
     pub fn set_phase(&self, phase: Phase) {
@@ -156,9 +164,14 @@ impl Machine {
 
     /// Handles an event at the end of a step.
     pub fn handle_event(&self) -> Result<Option<f64>, SubsystemError> {
-        let Calls::Fmi3(instance) = &self.calls else { return Ok(None) };
-        self.check(instance.enter_event_mode(), self.calls.names().event)?;
+        self.enter_event_mode()?;
         self.settle_events()
+    }
+
+    /// From step mode to event mode, where discrete inputs may change.
+    pub fn enter_event_mode(&self) -> Result<(), SubsystemError> {
+        let Calls::Fmi3(instance) = &self.calls else { return Ok(()) };
+        self.check(instance.enter_event_mode(), self.calls.names().event)
     }
 
     /// Back to the state after instantiation.

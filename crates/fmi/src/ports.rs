@@ -3,7 +3,7 @@
 use crate::description::{Causality, Dimension, Kind, ModelDescription, Variable};
 use crate::error::{DescriptionError, DescriptionProblem};
 use crate::value::Value;
-use powerbond_core::subsystem::{self, Capabilities, FeedThrough, Info, ValueKind};
+use powerbond_core::subsystem::{self, Capabilities, FeedThrough, Info, Packet, PacketKind, ValueKind};
 use powerbond_core::units::Unit;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,9 +25,8 @@ pub(crate) struct Port {
 
 /// The engine's view of an FMU.
 ///
-/// All numeric variables are in it: reals, whole numbers, booleans and enumerations. Whole numbers, booleans and
-/// enumerations are converted to and from `f64` until the engine exchanges discrete values; strings, binaries and
-/// clocks are in the description only. Elements of arrays are called `x[1]` or `a[1,2]`.
+/// All numeric variables are in it: reals, whole numbers, booleans and enumerations, all of them as `f64`. Strings and
+/// binaries are packets; clocks are in the description only. Elements of arrays are called `x[1]` or `a[1,2]`.
 pub(crate) struct Ports {
     /// For each variable of `info` its place in the FMU.
     pub places: Vec<Port>,
@@ -35,6 +34,10 @@ pub(crate) struct Ports {
     pub sizes: Vec<u32>,
     /// What the engine is told.
     pub info: Arc<Info>,
+    /// Texts and binaries as the engine sees them, one per element of an array.
+    pub packets: Vec<Packet>,
+    /// For each of `packets` its place in the FMU.
+    pub packet_places: Vec<Port>,
 }
 
 impl Ports {
@@ -62,9 +65,19 @@ impl Ports {
                 variables.push(as_engine_variable(description, variable, element, &shape));
             }
         }
+        let (mut packets, mut packet_places) = (Vec::new(), Vec::new());
+        for (v, variable) in description.variables.iter().enumerate() {
+            let Some(kind) = packet_kind(variable) else { continue };
+            let shape: Vec<u64> = variable.dimensions.iter().map(|d| lengths.of(d)).collect();
+            for element in 0..sizes[v] {
+                packet_places.push(Port { variable: v as u32, element });
+                let name = element_name(&variable.name, element, &shape);
+                packets.push(Packet { name, causality: causality(variable), kind: kind.clone() });
+            }
+        }
         let feed_through = expand(description, &first, &sizes);
         let info = Info { kind: kind.to_owned(), variables, feed_through, capabilities };
-        Ok(Ports { places, sizes, info: Arc::new(info) })
+        Ok(Ports { places, sizes, info: Arc::new(info), packets, packet_places })
     }
 }
 
@@ -83,14 +96,9 @@ fn as_engine_variable(
     element: u32,
     lengths: &[u64],
 ) -> subsystem::Variable {
-    let causality = match variable.causality {
-        Causality::Input => subsystem::Causality::Input,
-        Causality::Output => subsystem::Causality::Output,
-        _ => subsystem::Causality::Local,
-    };
     subsystem::Variable {
         name: element_name(&variable.name, element, lengths),
-        causality,
+        causality: causality(variable),
         kind: match variable.kind {
             kind if kind.is_real() => ValueKind::Real,
             Kind::Boolean => ValueKind::Boolean,
@@ -101,6 +109,25 @@ fn as_engine_variable(
         start: start_number(description, variable, element).unwrap_or(0.0),
         nominal: variable.nominal.map_or(1.0, f64::abs),
         description: variable.description.to_string(),
+    }
+}
+
+fn causality(variable: &Variable) -> subsystem::Causality {
+    match variable.causality {
+        Causality::Input => subsystem::Causality::Input,
+        Causality::Output => subsystem::Causality::Output,
+        _ => subsystem::Causality::Local,
+    }
+}
+
+/// What a variable that is no number holds; `None` for numbers and clocks.
+fn packet_kind(variable: &Variable) -> Option<PacketKind> {
+    match variable.kind {
+        Kind::String => Some(PacketKind::Text),
+        Kind::Binary => {
+            Some(PacketKind::Binary(variable.binary.as_ref().and_then(|format| format.mime_type.clone())))
+        }
+        _ => None,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::value::Value;
 use powerbond_core::subsystem::SubsystemError;
 use powerbond_core::suggest::closest;
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CString, c_char};
 
 /// A value for one variable, in the FMU's types.
 pub(crate) struct Setting {
@@ -178,10 +178,14 @@ impl Setting {
                 calls.set(self.kind, &[self.reference], numbers),
                 if self.kind == Kind::Float64 { names.set_real } else { names.set_other },
             ),
-            Payload::Texts(texts) => (calls.set_texts(self.reference, texts), "the setter of strings"),
+            Payload::Texts(texts) => {
+                let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
+                (calls.set_texts(self.reference, &pointers), names.set_packet)
+            }
             Payload::Binaries(bytes) => {
-                let slices: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
-                (calls.set_binaries(self.reference, &slices), "the setter of binaries")
+                let sizes: Vec<usize> = bytes.iter().map(Vec::len).collect();
+                let pointers: Vec<*const u8> = bytes.iter().map(|b| b.as_ptr()).collect();
+                (calls.set_binaries(self.reference, &sizes, &pointers), names.set_packet)
             }
         };
         machine.check(code, call)

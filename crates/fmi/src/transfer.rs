@@ -7,6 +7,7 @@ use crate::numbers::Numbers;
 use crate::ports::Ports;
 use powerbond_core::subsystem::SubsystemError;
 use std::collections::BTreeMap;
+use std::ffi::c_int;
 use std::sync::Arc;
 
 /// How a list of variables is set or read.
@@ -25,6 +26,8 @@ pub(crate) struct Group {
     values: Numbers,
     /// Places in the engine's slice and in `values`.
     map: Vec<(u32, u32)>,
+    /// The FMU has `values`.
+    known: bool,
 }
 
 impl Route {
@@ -58,6 +61,13 @@ impl Route {
         Ok(())
     }
 
+    /// The FMU went back in time: what it has is not known any more.
+    pub fn forget(&mut self) {
+        if let Route::Grouped(groups) = self {
+            groups.iter_mut().for_each(|group| group.known = false);
+        }
+    }
+
     /// Sets the variables.
     pub fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
         match self {
@@ -83,14 +93,67 @@ impl Route {
     }
 }
 
+/// First derivatives of bound outputs.
+#[derive(Default)]
+pub(crate) struct OutputDerivatives {
+    references: Vec<u32>,
+    orders: Vec<c_int>,
+    values: Vec<f64>,
+    /// Places in the engine's slice and in `values`.
+    map: Vec<(u32, u32)>,
+}
+
+impl OutputDerivatives {
+    /// For variables of [`Ports::info`], by index. Only `Float64` has derivatives.
+    pub fn new(description: &ModelDescription, ports: &Ports, bound: &[usize]) -> Self {
+        let Group { references, values, map, .. } = Group::new(description, ports, bound, Kind::Float64);
+        OutputDerivatives {
+            orders: vec![1; references.len()],
+            values: vec![0.0; values.len()],
+            references,
+            map,
+        }
+    }
+
+    /// Reads them; what has none becomes NaN.
+    pub fn receive(&mut self, machine: &Machine, dy: &mut [f64]) -> Result<(), SubsystemError> {
+        dy.fill(f64::NAN);
+        if self.references.is_empty() {
+            return Ok(());
+        }
+        let code = machine.calls.output_derivatives(&self.references, &self.orders, &mut self.values);
+        machine.check(code, machine.calls.names().output_derivatives)?;
+        for &(to, from) in &self.map {
+            dy[to as usize] = self.values[from as usize];
+        }
+        Ok(())
+    }
+}
+
 impl Group {
     fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
+        let mut changed = !self.known;
         for &(from, to) in &self.map {
+            let before = self.values.read(to as usize);
             self.values.write(to as usize, values[from as usize]);
+            changed |= before != self.values.read(to as usize);
+        }
+        // With event mode, discrete inputs change in it only.
+        let at_event = !self.kind.is_real() && machine.has_events_in_steps();
+        if at_event && !changed {
+            return Ok(());
+        }
+        if at_event {
+            machine.enter_event_mode()?;
         }
         let names = machine.calls.names();
         let call = if self.kind == Kind::Float64 { names.set_real } else { names.set_other };
-        machine.check(machine.calls.set(self.kind, &self.references, &self.values), call)
+        machine.check(machine.calls.set(self.kind, &self.references, &self.values), call)?;
+        self.known = true;
+        if at_event {
+            machine.settle_events()?;
+        }
+        Ok(())
     }
 
     fn receive(&mut self, machine: &Machine, values: &mut [f64]) -> Result<(), SubsystemError> {
@@ -120,6 +183,6 @@ impl Group {
             map.push((place as u32, offset + port.element));
         }
         let values = Numbers::new(description.version, kind, length as usize);
-        Group { kind, references, values, map }
+        Group { kind, references, values, map, known: false }
     }
 }

@@ -18,17 +18,22 @@ fn load(path: &Path, options: &Options) -> Box<FmuSubsystem> {
 }
 
 fn master(network: Network, h: f64, order: u8) -> Master {
+    master_with(network, h, order, Settings::new(0.0, 1.0))
+}
+
+fn master_with(network: Network, h: f64, order: u8, settings: Settings) -> Master {
     let rates = vec![1; network.members.len()];
     let handed = |i: usize| network.members[network.owner_of_input[i]].capabilities.input_derivatives;
     let handed: Vec<u8> = (0..network.n_inputs).map(handed).collect();
     let policies = Policies {
+        identifier: None,
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &rates),
         extrapolation: Box::new(Polynomial::new(vec![order; network.n_inputs], handed)),
         correction: None,
         estimators: Vec::new(),
         controller: Box::new(Fixed { step: h }),
     };
-    Master::new(network, policies, Settings::new(0.0, 1.0))
+    Master::new(network, policies, settings)
 }
 
 fn output(master: &Master, names: &Names, name: &str) -> f64 {
@@ -125,4 +130,40 @@ fn units_are_converted_between_fmus() {
     let wrong = fmu_with("integrator2", |xml| xml.replace("unit=\"m/s\"", "unit=\"m\""));
     let error = build(&wrong).err().unwrap();
     assert!(error.contains("`a.x` is in m/s and `b.u` in m"), "{error}");
+}
+
+/// With lines of exact slope in both integrators a step leaves h³u''/6 out, so that x₁'' = −x₁ turns with the frequency
+/// 1 + h²/6: at t = 1 it is wrong by −h² sin(1)/6, from the first step on.
+#[test]
+fn output_derivatives_give_slopes_without_a_past() {
+    let with_derivatives = |name: &str| {
+        fmu_with(name, |xml| {
+            let more = "maxOutputDerivativeOrder=\"1\"";
+            match name {
+                "integrator2" => xml.replace("canInterpolateInputs", &format!("{more} canInterpolateInputs")),
+                _ => xml.replace(
+                    "hasEventMode",
+                    &format!("{more} providesIntermediateUpdate=\"true\" hasEventMode"),
+                ),
+            }
+        })
+    };
+    let error = |h: f64| {
+        let (network, names) = NetworkBuilder::new()
+            .subsystem("a", load(&with_derivatives("integrator2"), &parameters(&[("x0", 1.0.into())])))
+            .subsystem("b", load(&with_derivatives("integrator3"), &Options::default()))
+            .connect("b.x", "a.u", 1.0)
+            .connect("a.x", "b.u", -1.0)
+            .build()
+            .unwrap();
+        assert!(network.members.iter().all(|m| m.capabilities.output_derivatives == 1));
+        let mut master = master_with(network, h, 1, Settings { slopes: true, ..Settings::new(0.0, 1.0) });
+        master.run(&mut Nobody).unwrap();
+        output(&master, &names, "a.x") - 1f64.cos()
+    };
+    for h in [0.01, 0.005] {
+        let expected = -h * h * 1f64.sin() / 6.0;
+        let found = error(h);
+        assert!((found / expected - 1.0).abs() < 2.0 * h, "h = {h}: {found} instead of {expected}");
+    }
 }

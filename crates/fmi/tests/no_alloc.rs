@@ -64,3 +64,24 @@ fn steps_allocate_nothing() {
     check("types3", &Options::default(), &["a[2]", "int8_in"], &["twice[1]", "b[2,2]", "uint64_out"], false);
     check("slave1", &Options::default(), &["u"], &["x", "steps"], false);
 }
+
+/// Texts and binaries are read into and set from buffers that are kept.
+#[test]
+fn texts_and_binaries_allocate_nothing_once_their_buffers_are_there() {
+    for name in ["words2", "words3"] {
+        let mut s = instance(name, &Options::default());
+        begin(&mut s, &[], &["number"], &[]).unwrap();
+        let packet = |name: &str| s.packets().iter().position(|p| p.name == name).unwrap();
+        let (heard, said) = (packet("heard"), packet("said"));
+        let mut bytes = Vec::with_capacity(64);
+        let mut pass = |s: &mut powerbond_fmi::FmuSubsystem| {
+            bytes.clear();
+            s.read_packet(said, &mut bytes).unwrap();
+            s.write_packet(heard, &bytes).unwrap();
+        };
+        pass(&mut s);
+        let before = COUNT.get();
+        (0..100).for_each(|_| pass(&mut s));
+        assert_eq!(COUNT.get() - before, 0, "{name}");
+    }
+}

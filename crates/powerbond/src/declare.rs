@@ -4,7 +4,7 @@ use crate::Error;
 use crate::source::At;
 use crate::system::{FeedThroughSpec, SubsystemSpec};
 use powerbond_core::subsystem::{
-    Advance, Binding, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
+    Advance, Binding, Causality, FeedThrough, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
 };
 use powerbond_core::suggest::hint;
 
@@ -121,6 +121,10 @@ impl Subsystem for Declared {
         self.inner.set(variable, value)
     }
 
+    fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner.output_derivatives(dy)
+    }
+
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
         self.inner.probe(z)
     }
@@ -131,6 +135,18 @@ impl Subsystem for Declared {
 
     fn restore(&mut self) -> Result<(), SubsystemError> {
         self.inner.restore()
+    }
+
+    fn packets(&self) -> &[Packet] {
+        self.inner.packets()
+    }
+
+    fn read_packet(&mut self, packet: usize, bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
+        self.inner.read_packet(packet, bytes)
+    }
+
+    fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
+        self.inner.write_packet(packet, bytes)
     }
 
     fn finish(&mut self) -> Result<(), SubsystemError> {

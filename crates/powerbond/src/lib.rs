@@ -15,7 +15,9 @@
 pub mod bench;
 pub mod catalogue;
 pub mod check;
+mod date;
 mod declare;
+mod diary;
 mod error;
 mod glob;
 pub mod number;

@@ -1,7 +1,7 @@
 //! From a description to something that runs: models are made, names become indices, methods become policies.
 
 use crate::Error;
-use crate::catalogue::{self, Ability, Context, Kind, PolicySpec, Without};
+use crate::catalogue::{self, Ability, Class, Context, Kind, PolicySpec, Without, feeds_through};
 use crate::check::loop_text;
 use crate::declare;
 use crate::glob;
@@ -9,17 +9,19 @@ use crate::number::short;
 use crate::scenario::Effects;
 use crate::simulators::{self, SharedLog};
 use crate::source::{At, Place};
-use crate::system::{FeedThroughSpec, MAX_RATE, Refresh, System};
+use crate::system::{FeedThroughSpec, Identify, MAX_RATE, Refresh, System};
 use crate::timing::{Timed, Timing};
+use powerbond_core::clock::EndRule;
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
+use powerbond_core::identification::Identifier;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::network::{
     BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Structure,
     Subject, VariableName,
 };
 use powerbond_core::observer::{Both, Observer};
-use powerbond_core::subsystem::{Span, ValueKind};
+use powerbond_core::subsystem::{Span, Subsystem, ValueKind};
 use powerbond_core::suggest::hint;
 use powerbond_core::verdict::{Circumstances, Verdict};
 use std::sync::Arc;
@@ -65,6 +67,8 @@ pub struct Prepared {
     pub warnings: Vec<String>,
     /// Watches the run and judges it.
     pub verdict: Verdict,
+    /// What each subsystem can do.
+    pub classes: Vec<Class>,
     /// What FMUs said.
     pub log: SharedLog,
     /// Where the feed-through of each subsystem is declared, if the file does.
@@ -75,6 +79,14 @@ impl Prepared {
     /// Makes the whole run; errors get names.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         self.master.run(&mut Both(&mut self.verdict, observer)).map_err(|error| self.explain(&error))
+    }
+
+    /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
+    pub fn unit(&self, name: &VariableName) -> &str {
+        let place = self.names.subsystems.iter().position(|s| *s == name.subsystem);
+        let info = place.map(|s| self.master.network().members[s].simulator.info());
+        let unit = info.and_then(|i| i.variables[i.find(&name.variable)?].unit.as_ref());
+        unit.map_or("", |u| u.symbol.as_str())
     }
 
     /// A run-time error in words.
@@ -149,6 +161,7 @@ impl Prepared {
             RunError::Rejections { span, norm, count, blame } => {
                 let what = match blame {
                     Some(Blame::Output(output)) => format!(", most of it from `{}`", names.outputs[*output]),
+                    Some(Blame::Input(input)) => format!(", most of it from `{}`", names.inputs[*input]),
                     Some(Blame::Bond(bond)) => format!(", most of it from bond `{}`", names.bonds[*bond]),
                     None => String::new(),
                 };
@@ -228,7 +241,8 @@ impl System {
         for name in &recorded {
             builder = builder.record(name.clone());
         }
-        let (network, names) = builder.build().map_err(|e| Error::input(self.place_of(&e), e.to_string()))?;
+        let (mut network, names) =
+            builder.build().map_err(|e| Error::input(self.place_of(&e), e.to_string()))?;
 
         let mut holds = self.hold_orders(&names)?;
         for (i, hold) in holds.iter_mut().enumerate() {
@@ -240,12 +254,19 @@ impl System {
         for (i, &order) in holds.iter().enumerate() {
             let owner = network.owner_of_input[i];
             let takes = network.members[owner].capabilities.input_derivatives;
-            if order > takes && network.wiring.is_coupled(i) && rates[owner] == 1 {
+            if order > takes
+                && !self.method.variable_hold
+                && network.wiring.is_coupled(i)
+                && rates[owner] == 1
+            {
                 warnings.push(format!(
                     "`{}` is held with order {order}, but `{}` follows {takes} derivative(s) of its inputs: it is held with order {takes}",
                     names.inputs[i], names.subsystems[owner]
                 ));
             }
+        }
+        if self.method.slopes.value {
+            warnings.extend(self.slope_warnings(&network, &names, &holds)?);
         }
         if let (Some(at), Some((bound, limit))) =
             (&self.simulation.step, catalogue::clamps(&self.method.controller, step))
@@ -257,11 +278,18 @@ impl System {
                 short(limit)
             ));
         }
-        self.check_own_steps(&network, &names, &rates, step)?;
+        let (controller, step) = self.steering(&network, &names, (stop - start, step), &mut warnings);
+        let adaptive = controller.name() != "fixed";
+        let quantum = self.own_steps(&network, &names, &rates, step, adaptive)?;
+        let refresh = self.refreshed(&network, &names)?;
+        let classes = network.members.iter().map(Class::of).collect();
+        let feeds = catalogue::feeds(&mut network, &names, &self.method.values_only, &refresh)?;
+        let identifier = self.identifier(&network, &names, &refresh, &mut warnings)?;
         let context = Context {
             network: &network,
             names: &names,
             holds: &holds,
+            feeds: &feeds,
             rates: &rates,
             start,
             duration: stop - start,
@@ -273,6 +301,7 @@ impl System {
                 .collect(),
         };
         let method = &self.method;
+        let steered_by_jumps = method.estimator.name() == "jump";
         self.check_way_back(&network, &names)?;
         let (mut estimators, mut estimator_names) = (Vec::new(), Vec::new());
         for spec in std::iter::once(&method.estimator).chain(&method.monitors) {
@@ -281,7 +310,6 @@ impl System {
                 estimator_names.push(spec.name());
             }
         }
-        let adaptive = method.controller.name() != "fixed";
         if adaptive && method.estimator.name() == "none" {
             return Err(Error::input(
                 method.controller.entry.place(),
@@ -293,12 +321,12 @@ impl System {
         }
         let policies = Policies {
             schedule: catalogue::schedule(&method.schedule, &context)?,
-            extrapolation: catalogue::extrapolation(&context),
+            extrapolation: catalogue::extrapolation(method.variable_hold, &context),
             correction: catalogue::correction(&method.correction, &context)?,
             estimators,
-            controller: catalogue::controller(&method.controller, &context)?,
+            controller: catalogue::controller(&controller, steered_by_jumps, &context)?,
+            identifier,
         };
-        let refresh = self.refreshed(&network, &names)?;
         let verdict = Verdict::new(
             &network,
             &Circumstances {
@@ -315,7 +343,11 @@ impl System {
         let settings = Settings {
             changes,
             worker_threads: self.simulation.worker_threads,
-            end_rule: self.simulation.end,
+            end_rule: match self.simulation.end {
+                EndRule::Exact if steered_by_jumps => EndRule::Halved,
+                rule => rule,
+            },
+            quantum,
             land_on: self
                 .simulation
                 .output_interval
@@ -327,6 +359,7 @@ impl System {
             initial: self.simulation.initial,
             probe: self.probed(&network, &names),
             sample_feed_through: true,
+            slopes: method.slopes.value,
             allow_nonfinite,
             ..Settings::new(start, stop)
         };
@@ -356,6 +389,7 @@ impl System {
             step,
             warnings,
             verdict,
+            classes,
             log,
         })
     }
@@ -453,6 +487,17 @@ impl System {
         let texts: Vec<String> = all.iter().map(VariableName::to_string).collect();
         for pattern in self.record.variables.iter().chain(&self.record.exclude) {
             if pattern.value != "*" && !texts.iter().any(|t| glob::fits(&pattern.value, t)) {
+                let is_packet = |(name, simulator): (&str, &dyn Subsystem)| {
+                    simulator
+                        .packets()
+                        .iter()
+                        .any(|p| glob::fits(&pattern.value, &format!("{name}.{}", p.name)))
+                };
+                if builder.subsystems().any(is_packet) {
+                    let message =
+                        format!("`{}` is a text or a binary; only numbers are recorded", pattern.value);
+                    return Err(Error::input(pattern.place(), message));
+                }
                 let hint = hint(&pattern.value, texts.iter().map(String::as_str));
                 return Err(Error::input(
                     pattern.place(),
@@ -523,33 +568,111 @@ impl System {
         Ok(rates)
     }
 
-    /// Subsystems that step in multiples of their own step need a macro step that fits.
-    fn check_own_steps(
+    /// Subsystems that step in multiples of their own step need a macro step that fits: what adaptive steps have to be multiples of.
+    fn own_steps(
         &self,
         network: &Network,
         names: &Names,
         rates: &[u32],
         step: f64,
-    ) -> Result<(), Error> {
-        for (s, member) in network.members.iter().enumerate() {
-            let Some(own) = member.capabilities.fixed_step else { continue };
-            let ratio = step / f64::from(rates[s]) / own;
-            let fits = self.method.controller.name() == "fixed"
-                && ratio.round() >= 1.0
-                && (ratio / ratio.round() - 1.0).abs() < 1e-6;
-            if !fits {
-                let place = self.simulation.step.as_ref().and_then(At::place);
-                let below = own * f64::from(rates[s]) * ratio.floor().max(1.0);
-                return Err(Error::input(
+        adaptive: bool,
+    ) -> Result<Option<f64>, Error> {
+        let own = |s: usize| network.members[s].capabilities.fixed_step.map(|own| own * f64::from(rates[s]));
+        let multiple =
+            |x: f64, of: f64| (x / of).round() >= 1.0 && (x / of / (x / of).round() - 1.0).abs() < 1e-6;
+        let members = 0..network.members.len();
+        let longest = members.clone().filter_map(|s| Some((own(s)?, s))).max_by(|a, b| a.0.total_cmp(&b.0));
+        let place = self.simulation.step.as_ref().and_then(At::place);
+        if let Some((quantum, of)) = longest.filter(|_| adaptive) {
+            return match members.clone().find(|&s| own(s).is_some_and(|o| !multiple(quantum, o))) {
+                Some(other) => Err(Error::input(
                     place,
                     format!(
-                        "`{}` steps in multiples of {own} s only: use a constant step of, for example, {below} s",
-                        names.subsystems[s]
+                        "`{}` and `{}` step in multiples of {} s and {} s only, which have no common step: use a constant step that \
+                         is a multiple of both",
+                        names.subsystems[of],
+                        names.subsystems[other],
+                        short(quantum),
+                        short(own(other).unwrap_or(quantum))
                     ),
-                ));
-            }
+                )),
+                None => Ok(Some(quantum)),
+            };
         }
-        Ok(())
+        for s in members {
+            let Some(own) = own(s).filter(|&own| !multiple(step, own)) else { continue };
+            return Err(Error::input(
+                place,
+                format!(
+                    "`{}` steps in multiples of {} s only: use a constant step of, for example, {} s",
+                    names.subsystems[s],
+                    short(own / f64::from(rates[s])),
+                    short(own * (step / own).floor().max(1.0))
+                ),
+            ));
+        }
+        Ok(None)
+    }
+
+    /// The controller that the system can be run with, and the constant or first step; a note where that is not the wanted one.
+    fn steering(
+        &self,
+        network: &Network,
+        names: &Names,
+        (duration, step): (f64, f64),
+        warnings: &mut Vec<String>,
+    ) -> (PolicySpec, f64) {
+        let wanted = &self.method.controller;
+        if self.method.estimator.name() != "jump" || wanted.name() == "fixed" {
+            return (wanted.clone(), step);
+        }
+        let exchanged = |i: usize| network.wiring.is_coupled(i) && !is_discrete(network, names, i);
+        let why = if !(0..network.n_inputs).any(exchanged) {
+            "no number is exchanged between subsystems, so there is no coupling error".to_owned()
+        } else if let Some(s) = network.members.iter().position(|m| m.capabilities.constant_step) {
+            format!("`{}` takes steps of one length only", names.subsystems[s])
+        } else {
+            let given = self.simulation.step.as_ref().map(|at| at.value);
+            return (wanted.clone(), given.unwrap_or(catalogue::FIRST_STEP * duration));
+        };
+        warnings.push(format!(
+            "{why}: the step is constant, {} s; `step` in `[simulation]` sets another",
+            short(step)
+        ));
+        (PolicySpec::named(Kind::Controller, "fixed"), step)
+    }
+
+    /// Finds out feed-through while the run goes on, where that is wanted.
+    fn identifier(
+        &self,
+        network: &Network,
+        names: &Names,
+        refresh: &[usize],
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Identifier>, Error> {
+        let fed = |s: &usize| feeds_through(&network.members[*s]) && !refresh.contains(s);
+        let improved: Vec<usize> = match &self.method.identify {
+            Identify::Off => Vec::new(),
+            Identify::All => (0..network.members.len()).filter(fed).collect(),
+            Identify::Some(list) => {
+                list.iter().map(|name| subsystem(names, name)).collect::<Result<_, _>>()?
+            }
+        };
+        let known = match self.method.correction.word("feed_through", "none") {
+            "identified" => (0..network.members.len()).filter(fed).collect(),
+            _ => Vec::new(),
+        };
+        for &s in improved.iter().filter(|&&s| catalogue::too_wide(network, s)) {
+            warnings.push(format!(
+                "`{}` has too many coupled inputs for its feed-through to be found out",
+                names.subsystems[s]
+            ));
+        }
+        let mut members: Vec<(usize, bool)> = improved.iter().map(|&s| (s, true)).collect();
+        members.extend(known.into_iter().filter(|s| !improved.contains(s)).map(|s| (s, false)));
+        let usable = |i: usize| !is_discrete(network, names, i);
+        let identifier = Identifier::new(network, &members, usable);
+        Ok((!identifier.is_empty()).then_some(identifier))
     }
 
     /// Members whose feed-through is found out, or tested against the file, at the start.
@@ -564,6 +687,38 @@ impl System {
             }
         };
         (0..network.members.len()).filter(wanted).collect()
+    }
+
+    /// `slopes = "outputs"` needs inputs that are held with a slope, and says which sources give none.
+    fn slope_warnings(&self, network: &Network, names: &Names, holds: &[u8]) -> Result<Vec<String>, Error> {
+        let place = self.method.slopes.place();
+        if self.method.variable_hold {
+            let message = "`slopes = \"outputs\"` goes with a hold order of its own, not with one that varies; write `hold = 1` or 2";
+            return Err(Error::input(place, message));
+        }
+        let sloped: Vec<usize> =
+            (0..network.n_inputs).filter(|&i| holds[i] > 0 && network.wiring.is_coupled(i)).collect();
+        if sloped.is_empty() {
+            let message = "`slopes = \"outputs\"` is about inputs that follow a line or a parabola; write `hold = 1` or 2";
+            return Err(Error::input(place, message));
+        }
+        let gives = |s: usize| network.members[s].capabilities.output_derivatives > 0;
+        let mut warnings = Vec::new();
+        for &i in &sloped {
+            let owners = network.wiring.sources(i).map(|(output, _)| network.owner_of_output[output]);
+            if let Some(s) = owners.into_iter().find(|&s| !gives(s)) {
+                warnings.push(format!(
+                    "the slope of `{}` is a difference of its last values: `{}` gives no derivatives of its outputs",
+                    names.inputs[i], names.subsystems[s]
+                ));
+            }
+        }
+        if warnings.len() == sloped.len() {
+            let message =
+                "`slopes = \"outputs\"`: no subsystem that feeds others gives derivatives of its outputs";
+            return Err(Error::input(place, message));
+        }
+        Ok(warnings)
     }
 
     /// Methods that take steps back need every subsystem to be able to.
@@ -591,29 +746,18 @@ impl System {
 
     /// Members that re-read feed-through outputs, in feed-through order.
     fn refreshed(&self, network: &Network, names: &Names) -> Result<Vec<usize>, Error> {
-        let has_feed_through = |s: usize| {
-            let member = &network.members[s];
-            !member.feed_through.is_empty()
-                || (!member.feed_through_known && !member.inputs.is_empty() && !member.outputs.is_empty())
-        };
+        let fed = (0..network.members.len()).filter(|&s| feeds_through(&network.members[s]));
         let mut wanted = Vec::new();
         match &self.method.refresh {
             Refresh::Off => {}
-            Refresh::All(at) => {
-                for s in (0..network.members.len()).filter(|&s| has_feed_through(s)) {
-                    wanted.push((s, at.place()));
-                }
+            Refresh::All(at) => fed.for_each(|s| wanted.push((s, at.place()))),
+            Refresh::Auto => {
+                let can = fed.filter(|&s| network.members[s].capabilities.can_refresh);
+                can.for_each(|s| wanted.push((s, None)));
             }
             Refresh::Some(list) => {
                 for name in list {
-                    let Some(s) = names.subsystems.iter().position(|n| *n == name.value) else {
-                        let hint = hint(&name.value, names.subsystems.iter().map(String::as_str));
-                        return Err(Error::input(
-                            name.place(),
-                            format!("there is no subsystem `{}`.{hint}", name.value),
-                        ));
-                    };
-                    wanted.push((s, name.place()));
+                    wanted.push((subsystem(names, name)?, name.place()));
                 }
             }
         }
@@ -632,6 +776,14 @@ impl System {
         let listed = |s: &usize| wanted.iter().any(|(w, _)| w == s);
         Ok(network.evaluation_order.iter().copied().filter(listed).collect())
     }
+}
+
+/// The place of a subsystem that was named.
+fn subsystem(names: &Names, name: &At<String>) -> Result<usize, Error> {
+    names.subsystems.iter().position(|n| *n == name.value).ok_or_else(|| {
+        let hint = hint(&name.value, names.subsystems.iter().map(String::as_str));
+        Error::input(name.place(), format!("there is no subsystem `{}`.{hint}", name.value))
+    })
 }
 
 /// More rows than this are a slip, not a wish.

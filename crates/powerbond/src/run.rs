@@ -1,13 +1,14 @@
 //! A run with results on disk.
 
 use crate::Error;
+use crate::diary::{self, Diary};
 use crate::pace::Paced;
 use crate::prepare::Prepared;
 use crate::report::REPORT;
-use crate::results::{JUMPS, Recorder, SUMMARY, Summary};
+use crate::results::{Format, JUMPS, Origin, Places, Recorder, SUMMARY, Summary, TABLES};
 use crate::scenario::Scenario;
-use crate::source::At;
-use crate::system::System;
+use crate::source::{At, Place};
+use crate::system::{Method, System};
 use powerbond_core::master::Outcome;
 use powerbond_core::observer::{Both, Nobody, Observer};
 use std::path::{Path, PathBuf};
@@ -38,12 +39,18 @@ pub struct RunOptions {
     pub real_time: Option<f64>,
     /// Threads that advance subsystems side by side; 0 and 1: none beside the one that runs everything.
     pub worker_threads: usize,
+    /// Run with the method that chooses everything itself, with this tolerance.
+    pub tolerance: Option<f64>,
     /// A CSV file whose columns feed inputs.
     pub input: Option<PathBuf>,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
     /// Write the jumps of inputs, too.
     pub jumps: bool,
+    /// How tables are written.
+    pub format: Option<Format>,
+    /// The file of recorded variables; its extension chooses the format of all tables.
+    pub output: Option<PathBuf>,
     /// Fail if the estimated error is larger than this share.
     pub max_error: Option<f64>,
     /// Fail if the energy residual of a bond is a larger share of the energy exchanged.
@@ -78,6 +85,12 @@ impl RunOptions {
         }
         if let Some(h) = self.step_size {
             system.simulation.step = Some(given(h, "--step-size"));
+            if system.method.is_implicit() {
+                system.method = Method::default();
+            }
+        }
+        if let Some(tolerance) = self.tolerance {
+            system.set_tolerance(given(tolerance, "--tolerance"))?;
         }
         if let Some(dt) = self.output_interval {
             system.simulation.output_interval = Some(given(dt, "--output-interval"));
@@ -94,6 +107,21 @@ impl RunOptions {
         system.simulation.real_time = self.real_time.or(system.simulation.real_time);
         system.simulation.worker_threads = self.worker_threads.max(system.simulation.worker_threads);
         system.record.jumps |= self.jumps;
+        if let Some(format) = self.format {
+            system.record.format = At::option(format, format!("--format {}", format.name()));
+        }
+        if let Some(file) = &self.output {
+            let typed = format!("--output {}", file.display());
+            let Some(format) = Format::of(file) else {
+                let message = "the extension chooses the format: .csv, .arrows or .parquet";
+                return Err(Error::input(Some(Place::Option(typed)), message));
+            };
+            system.record.format = At::option(format, typed);
+            system.record.file = Some(file.clone());
+        }
+        let format = &system.record.format;
+        let asked = format.place().map_or(String::new(), |p| format!("{p}: "));
+        format.value.require(format!("{asked}format `{}`", format.value.name()))?;
         Ok(system)
     }
 
@@ -143,36 +171,52 @@ pub fn run_prepared(
     folder: &Path,
     watcher: &mut dyn Observer,
 ) -> Result<Run, Error> {
-    std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, &e))?;
-    // What an earlier run left here and this one will not replace would be taken for its own.
-    for name in [JUMPS, REPORT, SUMMARY] {
-        match std::fs::remove_file(folder.join(name)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::output(&folder.join(name), &error));
-            }
-            _ => {}
-        }
+    let outside = system.record.file.as_deref().and_then(Path::parent);
+    for folder in [folder].into_iter().chain(outside) {
+        std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, &e))?;
     }
+    let places = Places {
+        format: system.record.format.value,
+        folder: folder.to_owned(),
+        results: system.record.file.clone(),
+    };
+    clear(&places, system.record.jumps)?;
+    let origin = Origin::new(system, &prepared, &places);
+    // What a killed run leaves says how it was begun, and that it never ended.
+    let unended = "it has not ended: it is under way, or was killed".to_owned();
+    write_summary(folder, &Summary::new(system, &prepared, &origin, "running", Some(unended), 0.0, None))?;
     let interval = system.simulation.output_interval.as_ref().map(|d| d.value);
-    let mut recorder = Recorder::create(folder, &prepared, interval, system.record.jumps)?;
+    let about = origin.metadata(system);
+    let mut recorder = Recorder::create(&places, &prepared, interval, system.record.jumps, &about)?;
+    diary::begin(&prepared, origin.config());
     let begun = Instant::now();
+    let mut watcher = Both(&mut Diary, watcher);
     let (outcome, real_time) = match system.simulation.real_time {
-        None => (prepared.run(&mut Both(&mut recorder, watcher)), None),
+        None => (prepared.run(&mut Both(&mut recorder, &mut watcher)), None),
         Some(factor) => {
-            let mut paced = Paced::new(factor, watcher);
+            let mut paced = Paced::new(factor, &mut watcher);
             let outcome = prepared.run(&mut Both(&mut recorder, &mut paced));
             (outcome, Some(paced.outcome()))
         }
     };
     let seconds = begun.elapsed().as_secs_f64();
-    recorder.close()?;
+    tracing::info!(t = prepared.master.time(), seconds, "the run has ended");
+    let closed = recorder.close().and_then(|()| recorder.convert());
+    if let Err(error) = closed {
+        let failed =
+            Summary::new(system, &prepared, &origin, "failed", Some(error.to_string()), seconds, real_time);
+        // The disk may be full: then the summary stays as it was at the start.
+        let _ = write_summary(folder, &failed);
+        return Err(error);
+    }
+    drop(recorder);
     let word = match outcome {
         Ok(Outcome::Finished) => "finished",
         Ok(Outcome::Stopped) => "stopped",
         Err(_) => "failed",
     };
     let error = outcome.as_ref().err().map(Error::to_string);
-    let mut summary = Summary::new(system, &prepared, word, error, seconds, real_time);
+    let mut summary = Summary::new(system, &prepared, &origin, word, error, seconds, real_time);
     for (member, error) in prepared.master.finish() {
         summary
             .warnings
@@ -187,8 +231,37 @@ pub fn run_prepared(
     Ok(Run { summary, error: outcome.err() })
 }
 
+/// Takes away what an earlier run left and this one will not replace: it would be taken for a part of it.
+fn clear(places: &Places, jumps: bool) -> Result<(), Error> {
+    let Places { folder, format, .. } = places;
+    let written = |table: &str, f: Format| f == *format && (table != JUMPS || jumps);
+    let mut stale = vec![REPORT.to_owned(), SUMMARY.to_owned()];
+    for table in TABLES {
+        stale.push(format!("{table}.parquet.part"));
+        stale.extend(Format::ALL.into_iter().filter(|&f| !written(table, f)).map(|f| f.file(table)));
+    }
+    // Of a folder without a summary nobody knows whose log this is.
+    if folder.join(SUMMARY).is_file() {
+        stale.push(LOG.to_owned());
+    }
+    for name in stale {
+        match std::fs::remove_file(folder.join(&name)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::output(&folder.join(&name), &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// In one go: nobody ever sees half a summary.
 fn write_summary(folder: &Path, summary: &Summary) -> Result<(), Error> {
-    let path = folder.join(SUMMARY);
+    let (path, part) = (folder.join(SUMMARY), folder.join(format!("{SUMMARY}.part")));
     let text = serde_json::to_string_pretty(summary).map_err(|e| Error::output(&path, &e.into()))?;
-    std::fs::write(&path, text + "\n").map_err(|e| Error::output(&path, &e))
+    let written = std::fs::write(&part, text + "\n").and_then(|()| std::fs::rename(&part, &path));
+    written.map_err(|e| {
+        let _ = std::fs::remove_file(&part);
+        Error::output(&path, &e)
+    })
 }

@@ -7,9 +7,10 @@ use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::subsystem::Subsystem;
 use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{Causality, ModelDescription};
-use powerbond_fmi::{Fmu, FmuSubsystem, Log, Options, Value};
+use powerbond_fmi::{Fmu, FmuSubsystem, Log, LogLine, Options, Status, Value};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use tracing::{debug, error, info, warn};
 
 /// What FMUs said during a run, in the order of saying; bounded.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +29,7 @@ impl SharedLog {
     fn sink(&self) -> Log {
         let shared = self.0.clone();
         Log::to(move |line| {
+            tell(&line);
             let mut lines = shared.lock().unwrap_or_else(PoisonError::into_inner);
             if lines.kept.len() < MAX_LINES {
                 lines.kept.push(line.to_string());
@@ -47,6 +49,20 @@ impl SharedLog {
         text
     }
 }
+
+/// Tells the log what an FMU said.
+fn tell(line: &LogLine) {
+    let LogLine { instance, status, category, message } = line;
+    let message = message.trim_end();
+    match status {
+        Status::Ok | Status::Pending => info!(target: FMU, instance, category, "{message}"),
+        Status::Error | Status::Fatal => error!(target: FMU, instance, category, "{message}"),
+        _ => warn!(target: FMU, instance, category, "{message}"),
+    }
+}
+
+/// What FMUs say has a name of its own in the log.
+const FMU: &str = "powerbond::fmu";
 
 /// Makes the simulator of a subsystem.
 pub fn make(
@@ -84,7 +100,7 @@ fn model(spec: &SubsystemSpec, name: &At<String>) -> Result<Box<dyn Subsystem>, 
     model.build(&parameters).map_err(|e| Error::input(spec.name.place(), e.to_string()))
 }
 
-/// An instance of an FMU, and what it lacks of what it declares.
+/// An instance of an FMU, what it lacks of what it declares, and what of it is not used.
 fn fmu(
     system: &System,
     spec: &SubsystemSpec,
@@ -110,6 +126,8 @@ fn fmu(
         list.push((name.value.clone(), value));
     }
     let name = &spec.name.value;
+    let model = &fmu.description().model_name;
+    debug!(subsystem = name, path = %path.value.display(), model, "loading an FMU");
     let shortcomings = fmu.load().map_err(fail)?;
     // An instance that is thrown away shows whether outputs follow inputs while time stands still; no flag tells.
     let once = fmu.description().co_simulation.as_ref().is_some_and(|c| c.only_once_per_process);
@@ -117,6 +135,8 @@ fn fmu(
     let can_refresh =
         wanted && powerbond_fmi::probe::probe(&fmu, &options).is_ok_and(|probed| probed.refresh);
     let mut instance = fmu.instantiate(name, &options).map_err(fail)?;
+    let remarks = shortcomings.into_iter().chain(instance.unused());
+    let remarks = remarks.map(|text| format!("{name}: {text}")).collect();
     instance.set_can_refresh(can_refresh);
     if system.method.controller.name() != "fixed" && instance.needs_constant_step() {
         return Err(Error::input(
@@ -128,7 +148,7 @@ fn fmu(
             ),
         ));
     }
-    Ok((instance, shortcomings.into_iter().map(|text| format!("{name}: {text}")).collect()))
+    Ok((instance, remarks))
 }
 
 /// Opens an FMU that a file names.

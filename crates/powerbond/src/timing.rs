@@ -1,6 +1,8 @@
 //! How long each subsystem takes, measured on a sample of its calls so that the clock costs next to nothing.
 
-use powerbond_core::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
+use powerbond_core::subsystem::{
+    Advance, Binding, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -99,6 +101,10 @@ impl Subsystem for Timed {
         self.inner.set(variable, value)
     }
 
+    fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner.output_derivatives(dy)
+    }
+
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
         self.inner.probe(z)
     }
@@ -109,6 +115,18 @@ impl Subsystem for Timed {
 
     fn restore(&mut self) -> Result<(), SubsystemError> {
         self.inner.restore()
+    }
+
+    fn packets(&self) -> &[Packet] {
+        self.inner.packets()
+    }
+
+    fn read_packet(&mut self, packet: usize, bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
+        self.inner.read_packet(packet, bytes)
+    }
+
+    fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
+        self.inner.write_packet(packet, bytes)
     }
 
     fn finish(&mut self) -> Result<(), SubsystemError> {

@@ -5,7 +5,7 @@
 
 use powerbond::core::models::oscillator::{DOUBLE, Reference};
 use powerbond::core::models::{crane, pendula};
-use powerbond::results::csv;
+use powerbond::results::{Field, Format, Tolerance, Writer, compare, csv};
 use powerbond::{RunOptions, System};
 use std::path::{Path, PathBuf};
 
@@ -26,14 +26,15 @@ fn table(stop: f64, interval: f64, mut at: impl FnMut(f64) -> Vec<f64>) -> Vec<V
         .collect()
 }
 
-/// Compares a run with the reference: the largest error of each variable relative to its largest value.
+/// Compares a run with the reference by `compare`: the largest error of each variable relative to its largest value.
 fn check(example: &str, names: &[&str], rows: Vec<Vec<f64>>, interval: f64, limit: f64) {
     let path = folder(example).join("expected.csv");
     let header = std::iter::once("time").chain(names.iter().copied());
     if std::env::var("BLESS").is_ok() {
-        let mut writer = csv::Writer::create(&path, header).unwrap();
+        let fields: Vec<Field> = header.map(|name| Field::new(name, "")).collect();
+        let mut writer = Writer::create(&path, Format::Csv, &fields, &Vec::new()).unwrap();
         rows.iter().for_each(|row| writer.row(row.iter().copied()).unwrap());
-        writer.flush().unwrap();
+        writer.close().unwrap();
     }
     let expected = csv::read(&path).unwrap();
     assert_eq!(expected.columns[0].len(), rows.len(), "{example}: rows of expected.csv");
@@ -54,13 +55,17 @@ fn check(example: &str, names: &[&str], rows: Vec<Vec<f64>>, interval: f64, limi
         ..RunOptions::default()
     };
     powerbond::run(&System::load(folder(example)).unwrap(), &options).unwrap();
-    let results = csv::read(&output.join("results.csv")).unwrap();
+    let compared = compare(&output, &path, Some(Tolerance { relative: limit, absolute: 0.0 })).unwrap();
     std::fs::remove_dir_all(&output).unwrap();
-    for name in names {
-        let (got, wanted) = (results.column(name).expect(name), expected.column(name).expect(name));
-        let largest = wanted.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-        let worst = got.iter().zip(&wanted).map(|(g, w)| (g - w).abs()).fold(0.0, f64::max) / largest;
-        assert!(worst <= limit, "{example}: `{name}` is off by {:.3} % of its largest value", 100.0 * worst);
+    assert_eq!(compared.variables.len(), names.len(), "{example}: {:?}", compared.only_reference);
+    for v in compared.variables {
+        assert_eq!(
+            v.within,
+            Some(true),
+            "{example}: `{}` is off by {:.3} % of its largest value",
+            v.name,
+            100.0 * v.relative_max
+        );
     }
 }
 

@@ -20,6 +20,7 @@ const MORE: &[&str] = &[
     "CHANGELOG.md",
     "docs/error-control.md",
     "docs/export.md",
+    "docs/report.md",
     "docs/performance.md",
     "examples/quarter-car-dd/README.md",
     "examples/quarter-car-fd/README.md",

@@ -2,13 +2,16 @@
 
 mod bad_options;
 mod bad_systems;
+mod c_fmus;
 mod compare;
+mod crashes;
 mod docs;
 mod energy_correction;
 mod example;
 mod export;
 mod failing_runs;
 mod fmus;
+mod golden;
 mod lab;
 mod listings;
 mod methods;

@@ -68,7 +68,7 @@ fn a_junction_balances_its_ports() {
         let energy = lab.runs(&["-s", step]).energy();
         assert_eq!(
             energy.header.join(" "),
-            "time step_size strut.P.chassis strut.P.left strut.P.right strut.dP strut.dE strut.dE_sum strut.E \
+            "time step_size rejected over_tolerance strut.P.chassis strut.P.left strut.P.right strut.dP strut.dE strut.dE_sum strut.E \
              chassis.E_net left.E_net right.E_net system.dE_sum"
         );
         let ports = ["chassis", "left", "right"].map(|p| energy.column(&format!("strut.P.{p}")));
@@ -93,7 +93,7 @@ fn a_vector_bond_sums_its_components() {
     };
     assert_eq!(
         energy.header.join(" "),
-        "time step_size spring.P.left spring.P.right spring.dP spring.dE spring.dE_sum spring.E left.E_net right.E_net \
+        "time step_size rejected over_tolerance spring.P.left spring.P.right spring.dP spring.dE spring.dE_sum spring.E left.E_net right.E_net \
          system.dE_sum"
     );
     let [vx, vy, fx, fy] =

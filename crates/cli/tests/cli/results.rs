@@ -23,7 +23,7 @@ fn the_example_leaves_results_energy_and_a_summary() {
     let energy = lab.energy();
     assert_eq!(
         energy.header.join(" "),
-        "time step_size error.energy suspension.P.chassis suspension.P.wheel suspension.dP suspension.dE \
+        "time step_size error.energy rejected over_tolerance suspension.P.chassis suspension.P.wheel suspension.dP suspension.dE \
          suspension.dE_sum suspension.E chassis.E_net wheel.E_net system.dE_sum"
     );
     let summary = lab.summary();
@@ -92,6 +92,9 @@ fn the_summary_has_its_documented_fields() {
             "engine_seconds",
             "seconds",
             "warnings",
+            "started",
+            "files",
+            "units",
             "config",
             "versions",
             "hashes",
@@ -129,7 +132,9 @@ fn the_summary_has_its_documented_fields() {
     check("/hashes", &["system"]);
     check("/bonds/0/ports/0", &["name", "subsystem", "energy"]);
     check("/subsystems/1", &["name", "kind", "steps", "seconds", "net_energy"]);
-    check("/config", &["simulation", "method", "verdict", "connections", "parameters"]);
+    check("/config", &["simulation", "record", "method", "verdict", "connections", "parameters"]);
+    check("/files", &["results", "energy"]);
+    assert_eq!(summary["units"]["wheel.suspension_force"], "N");
     assert_eq!(summary["schema"], 1);
     assert_eq!(summary["outcome"], "finished");
     assert_eq!(summary["steps"]["accepted"], 4000);

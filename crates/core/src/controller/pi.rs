@@ -19,6 +19,9 @@ pub struct Pi {
     pub proportional_gain: Option<f64>,
     /// Bounds.
     pub limits: Limits,
+    /// Θ_max until an error first exceeds a tenth of the tolerance: the first step may be far too short.
+    pub opening_rate: Option<f64>,
+    opened: bool,
     /// 0: the newest error decides; 1: the one before it (the literal index of sadjina2020 eq. 13).
     pub age: u8,
     /// Logarithm of what the last error counts as at least; see [`Pi::set_error_floor`].
@@ -26,6 +29,9 @@ pub struct Pi {
     /// Logarithms of the two last errors, newest first.
     past: [f64; 2],
 }
+
+/// An error of this size ends the opening.
+const OPENED: f64 = 0.1;
 
 impl Pi {
     /// ECCO with the gains of sadjina2017.
@@ -36,6 +42,8 @@ impl Pi {
             integral_gain: None,
             proportional_gain: None,
             limits,
+            opening_rate: None,
+            opened: false,
             age: 0,
             ln_error_floor: 1e-3f64.ln(),
             past: [0.0; 2],
@@ -69,10 +77,12 @@ impl Pi {
 impl Persist for Pi {
     fn save(&self, tape: &mut Tape) {
         tape.extend(&self.past);
+        tape.push(f64::from(u8::from(self.opened)));
     }
 
     fn load(&mut self, tape: &mut Tape) {
         tape.fill(&mut self.past);
+        self.opened = tape.pull() != 0.0;
     }
 }
 
@@ -89,7 +99,12 @@ impl StepController for Pi {
             _ => self.factor(last, before_last, estimate.order),
         };
         self.past = [e, last];
-        Decision::Accept { next_h: self.limits.apply(factor, h) }
+        self.opened |= e > OPENED.ln();
+        let limits = match self.opening_rate.filter(|_| !self.opened) {
+            Some(max_rate) => Limits { max_rate, ..self.limits },
+            None => self.limits,
+        };
+        Decision::Accept { next_h: limits.apply(factor, h) }
     }
 
     fn floor(&self) -> f64 {

@@ -49,7 +49,12 @@ pub struct Nepce {
     blocks: Vec<Block>,
     defect: Vec<f64>,
     h_last: f64,
+    /// Per input: the jump before, smoothed products of neighbouring jumps, and smoothed squares.
+    lasting: Option<Vec<[f64; 3]>>,
 }
+
+/// What the past weighs in the correlation of neighbouring jumps.
+const MEMORY: f64 = 0.9;
 
 /// Inputs whose defects depend on each other (one input, unless there is an algebraic loop).
 #[derive(Clone, Debug)]
@@ -81,7 +86,13 @@ impl Nepce {
             gains,
             defect: vec![0.0; network.n_inputs],
             h_last: 0.0,
+            lasting: None,
         }
+    }
+
+    /// α is multiplied by the correlation of neighbouring jumps, between 0 and 1: what alternates or is noise is not given back.
+    pub fn set_gated(&mut self, gated: bool) {
+        self.lasting = gated.then(|| vec![[0.0; 3]; self.defect.len()]);
     }
 
     fn scale(&self, h: f64, power: i32) -> f64 {
@@ -158,11 +169,13 @@ impl Persist for Nepce {
     fn save(&self, tape: &mut Tape) {
         tape.push(self.h_last);
         tape.extend(&self.defect);
+        self.lasting.iter().flatten().for_each(|list| tape.extend(list));
     }
 
     fn load(&mut self, tape: &mut Tape) {
         self.h_last = tape.pull();
         tape.fill(&mut self.defect);
+        self.lasting.iter_mut().flatten().for_each(|list| tape.fill(list));
     }
 }
 
@@ -192,6 +205,14 @@ impl InputCorrection for Nepce {
         for (e, (fresh, held)) in self.defect.iter_mut().zip(step.fresh.iter().zip(step.corrected_end)) {
             *e = fresh - held;
         }
+        if let Some(lasting) = &mut self.lasting {
+            for (e, [last, product, square]) in self.defect.iter_mut().zip(lasting) {
+                *product = MEMORY * *product + (1.0 - MEMORY) * *e * *last;
+                *square = MEMORY * *square + (1.0 - MEMORY) * 0.5 * (*e * *e + *last * *last);
+                *last = *e;
+                *e *= if *square > 0.0 { (*product / *square).clamp(0.0, 1.0) } else { 0.0 };
+            }
+        }
         for (e, &external) in self.defect.iter_mut().zip(step.external) {
             if external {
                 *e = 0.0;
@@ -209,6 +230,7 @@ impl InputCorrection for Nepce {
 
     fn restart(&mut self) {
         self.defect.fill(0.0);
+        self.lasting.iter_mut().flatten().for_each(|list| *list = [0.0; 3]);
         self.h_last = 0.0;
     }
 }

@@ -61,9 +61,16 @@ impl Energy {
 }
 
 impl Energy {
+    /// What the exchange up to the end of `span` is to be multiplied by to last for the whole run.
+    fn projection(&self, span: Span) -> f64 {
+        let (start, length) = self.run;
+        let share = ((span.end - start) / length).min(1.0);
+        if share > 0.0 { 1.0 / share } else { 1.0 }
+    }
+
     /// `δE_k / (r_k (E0_k + |E_k|))`.
-    fn error(&self, k: usize, flow: &BondFlow, span: Span) -> f64 {
-        let h = span.h;
+    #[inline]
+    fn error(&self, k: usize, flow: &BondFlow, h: f64, projection: f64) -> f64 {
         let residual = match self.residual {
             Residual::Held => flow.held_residual_power * h,
             Residual::Corrected => flow.residual_power * h,
@@ -72,11 +79,7 @@ impl Energy {
         if residual == 0.0 {
             return 0.0;
         }
-        let projected = || {
-            let (start, length) = self.run;
-            let share = ((span.end - start) / length).min(1.0);
-            (self.exchanged[k] + flow.exchanged_power * h) / if share > 0.0 { share } else { 1.0 }
-        };
+        let projected = || (self.exchanged[k] + flow.exchanged_power * h) * projection;
         let scale = self.energy_scale[k].unwrap_or_else(projected) + (flow.transmitted_power * h).abs();
         residual / (self.tolerance[k] * scale)
     }
@@ -94,16 +97,18 @@ impl Persist for Energy {
 
 impl ErrorEstimator for Energy {
     fn estimate(&self, step: &StepView<'_>) -> Estimate {
-        let mut sum = 0.0;
+        let (mut sum, projection) = (0.0, self.projection(step.span));
         for (k, flow) in step.flows.iter().enumerate() {
-            let e = self.error(k, flow, step.span);
+            let e = self.error(k, flow, step.span.h, projection);
             sum += e * e;
         }
         Estimate { norm: (sum / step.flows.len().max(1) as f64).sqrt(), order: self.order }
     }
 
     fn blame(&self, step: &StepView<'_>) -> Option<Blame> {
-        let errors = step.flows.iter().enumerate().map(|(k, flow)| (k, self.error(k, flow, step.span).abs()));
+        let projection = self.projection(step.span);
+        let size = |(k, flow)| (k, self.error(k, flow, step.span.h, projection).abs());
+        let errors = step.flows.iter().enumerate().map(size);
         errors.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(k, _)| Blame::Bond(k))
     }
 

@@ -1,10 +1,12 @@
 //! How wrong a step was, as one number; 1 means "at tolerance", NaN counts as infinite.
 
 mod energy;
+mod jump;
 mod predictor;
 mod richardson;
 
 pub use energy::{Energy, Residual};
+pub use jump::Jump;
 pub use predictor::{OutputTolerance, Predictor};
 pub use richardson::{Constants, Richardson, Tolerance};
 
@@ -37,6 +39,8 @@ pub enum Blame {
     Output(usize),
     /// A bond.
     Bond(usize),
+    /// An input.
+    Input(usize),
 }
 
 /// Estimates the error of a step. `estimate` only looks; `commit` remembers accepted steps.
@@ -49,6 +53,16 @@ pub trait ErrorEstimator: Persist {
 
     /// Looks at the structure of the network once, at initialization; members in `refreshed` re-read their outputs.
     fn prepare(&mut self, _network: &Network, _structure: &Structure, _refreshed: &[usize]) {}
+
+    /// Whether it needs the jumps of all hold orders.
+    fn needs_jumps(&self) -> bool {
+        false
+    }
+
+    /// How often each input limited the step, if it counts that.
+    fn limited(&self) -> &[u64] {
+        &[]
+    }
 
     /// The norm of an attempted step.
     fn estimate(&self, step: &StepView<'_>) -> Estimate;

@@ -21,7 +21,12 @@ pub struct Polynomial {
 }
 
 /// What multiplies each node's value to give value, slope and curvature at the start of a span.
-type Weights = [[f64; NODES]; 3];
+pub(super) type Weights = [[f64; NODES]; 3];
+
+/// What multiplies each node's value to give that of the polynomial of `order` at `t`.
+pub(crate) fn lagrange(nodes: &History, t: f64, order: u8) -> [f64; NODES] {
+    weights(nodes, t, order)[0]
+}
 
 impl Polynomial {
     /// `order[i]` is the hold order of input i, `handed[i]` how many derivatives its subsystem follows.
@@ -44,8 +49,8 @@ impl Extrapolation for Polynomial {
         self.max_order
     }
 
-    fn order(&self, input: usize) -> u8 {
-        self.order[input]
+    fn orders(&self) -> &[u8] {
+        &self.order
     }
 
     fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut Held) {
@@ -69,7 +74,7 @@ impl Extrapolation for Polynomial {
 }
 
 /// Lagrange weights of order `order` at time `s`: value, first and second derivative.
-fn weights(nodes: &History, s: f64, order: u8) -> Weights {
+pub(super) fn weights(nodes: &History, s: f64, order: u8) -> Weights {
     let d = |k: usize| s - nodes.time(k);
     let gap = |a: usize, b: usize| nodes.time(a) - nodes.time(b);
     match order {

@@ -234,6 +234,7 @@ impl Master {
             self.doubling = Some(doubling);
         }
         self.exchange.commit(&self.policies.schedule, pair.halves[0]);
+        self.arrive(pair.halves[0])?;
         self.after_restart = false;
         if event {
             self.restart();
@@ -313,6 +314,7 @@ impl Master {
             bonds: &self.network.bonds,
             wiring: &self.network.wiring,
             feed_through: self.needs_feed_through.then_some(&first.feed_through[..]),
+            jumps: None,
             external: &self.external,
             doubled: None,
             after_restart: first.after_restart,
@@ -349,6 +351,9 @@ impl Master {
         }
         self.policies.estimators.iter().for_each(|e| e.save(tape));
         self.policies.controller.save(tape);
+        if let Some(identifier) = &self.policies.identifier {
+            identifier.save(tape);
+        }
         tape.extend(&self.feed_through);
         tape.push(f64::from(u8::from(self.after_restart)));
         tape.push(self.wish);
@@ -368,6 +373,9 @@ impl Master {
         }
         self.policies.estimators.iter_mut().for_each(|e| e.load(tape));
         self.policies.controller.load(tape);
+        if let Some(identifier) = &mut self.policies.identifier {
+            identifier.load(tape);
+        }
         tape.fill(&mut self.feed_through);
         self.after_restart = tape.pull() != 0.0;
         self.wish = tape.pull();

@@ -87,6 +87,8 @@ pub struct Capability {
     pub refresh: bool,
     /// Can go back to a saved state.
     pub restore: bool,
+    /// Crosses a step in several shorter ones, if asked to.
+    pub sub_steps: bool,
     /// Says which outputs depend on which inputs at the same instant.
     pub dependencies: bool,
 }
@@ -113,6 +115,12 @@ impl Capability {
             description: "Whether it can go back to a saved state",
         },
         ParameterSpec {
+            name: "sub_steps",
+            unit: "",
+            domain: Domain::Choice(&["yes", "no"]),
+            description: "Whether a step may be crossed in several shorter ones",
+        },
+        ParameterSpec {
             name: "dependencies",
             unit: "",
             domain: Domain::Choice(&["yes", "no"]),
@@ -126,6 +134,7 @@ impl Capability {
             input_derivatives: p.count("input_derivatives") as u8,
             refresh: p.choice("refresh") == "yes",
             restore: p.choice("restore") == "yes",
+            sub_steps: p.choice("sub_steps") == "yes",
             dependencies: p.choice("dependencies") == "yes",
         }
     }
@@ -172,6 +181,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Built<E, NI, NO> {
             capabilities: Capabilities {
                 can_restore: capability.restore,
                 can_refresh: capability.refresh,
+                sub_steps: capability.sub_steps,
                 input_derivatives: capability.input_derivatives,
                 feed_through_values: capability.dependencies
                     && !pairs.is_empty()

@@ -1,10 +1,10 @@
 //! Names become indices, and everything that can be wrong with a coupled system is found.
 
 use super::wiring::{Row, Wiring};
-use super::{External, Member, Network, graph};
+use super::{External, Member, Network, Packets, graph};
 use crate::bond::{Bonds, Port, Term};
 use crate::signal::Signal;
-use crate::subsystem::{Binding, Causality, FeedThrough, Subsystem, SubsystemError, Variable};
+use crate::subsystem::{Binding, Causality, FeedThrough, Packet, Subsystem, SubsystemError, Variable};
 use crate::suggest::closest;
 use crate::units::{Conversion, Unit};
 use std::collections::BTreeMap;
@@ -96,7 +96,9 @@ pub enum Problem {
     NoSubsystem { name: String, suggestion: Option<String> },
     NoVariable { kind: String, name: VariableName, wanted: Option<Causality>, suggestion: Option<String> },
     WrongCausality { name: VariableName, wanted: Causality, found: Causality },
-    Types { from: VariableName, from_kind: &'static str, to: VariableName, to_kind: &'static str },
+    Types { from: VariableName, from_kind: String, to: VariableName, to_kind: String },
+    NotANumber { name: VariableName, kind: String },
+    NotAsItIs { from: VariableName, kind: String },
     FedTwice { input: VariableName, other: &'static str },
     NotFinite { what: String, value: f64 },
     Units { from: VariableName, from_unit: String, to: VariableName, to_unit: String },
@@ -154,6 +156,13 @@ impl fmt::Display for Problem {
             Problem::Types { from, from_kind, to, to_kind } => {
                 write!(f, "`{from}` is {from_kind} and `{to}` is {to_kind}: they cannot be connected")
             }
+            Problem::NotANumber { name, kind } => {
+                write!(f, "`{name}` is {kind}; a variable with a number is needed here")
+            }
+            Problem::NotAsItIs { from, kind } => write!(
+                f,
+                "`{from}` is {kind}, which is passed on as it is: one source, without gain and offset"
+            ),
             Problem::FedTwice { input, other } => write!(
                 f,
                 "`{input}` is fed already by {other}. An input has one feeder; to add signals up, write one connection \
@@ -229,6 +238,8 @@ pub struct Names {
     pub bonds: Vec<String>,
     /// Ports, by the name of their subsystem, in the order of [`Bonds::ports`].
     pub ports: Vec<String>,
+    /// Connections of texts and binaries: from, to.
+    pub packets: Vec<(VariableName, VariableName)>,
     /// The place of each bond in the order in which they were given to the builder.
     pub bond_order: Vec<usize>,
 }
@@ -302,10 +313,11 @@ impl NetworkBuilder {
                 problem: Problem::DuplicateSubsystem { name },
             });
         }
+        let mut names = Names::default();
+        let packets = self.resolve_packets(&mut names)?;
         let feeds = self.resolve_feeds()?;
         let outputs_used = self.outputs_used(&feeds)?;
 
-        let mut names = Names::default();
         let mut bindings = Vec::new();
         let mut place_of_input = BTreeMap::new();
         let mut place_of_output = BTreeMap::new();
@@ -409,6 +421,7 @@ impl NetworkBuilder {
             members,
             wiring,
             externals,
+            packets,
             bonds,
             feed_through,
             input_start,
@@ -440,6 +453,9 @@ impl NetworkBuilder {
         };
         let info = self.subsystems[s].1.info();
         let Some(v) = info.find(&name.variable) else {
+            if let Some((_, packet)) = self.packet(name) {
+                return fail(Problem::NotANumber { name: name.clone(), kind: packet.kind.noun() });
+            }
             let fitting = info.variables.iter().filter(|v| wanted.is_none_or(|w| w == v.causality));
             let suggestion = closest(&name.variable, fitting.map(|v| v.name.as_str()));
             return fail(Problem::NoVariable {
@@ -459,6 +475,61 @@ impl NetworkBuilder {
         }
     }
 
+    /// A variable that is no number, and its place.
+    fn packet(&self, name: &VariableName) -> Option<(Place, &Packet)> {
+        let s = self.subsystems.binary_search_by(|(n, _)| n.as_str().cmp(&name.subsystem)).ok()?;
+        let packets = self.subsystems[s].1.packets();
+        let p = packets.iter().position(|packet| packet.name == name.variable)?;
+        Some(((s, p), &packets[p]))
+    }
+
+    /// The connections of texts and binaries.
+    fn resolve_packets(&self, names: &mut Names) -> Result<Packets, BuildError> {
+        let mut links: Vec<(Place, Place)> = Vec::new();
+        for (n, spec) in self.connections.iter().enumerate() {
+            let error = |problem| BuildError { subject: Subject::Connection(n), problem };
+            let to = self.packet(&spec.to);
+            for (name, gain) in &spec.from {
+                let from = self.packet(name);
+                if from.is_none() && to.is_none() {
+                    continue;
+                }
+                // The side that is a number, or whatever is wrong with it.
+                let number = |name: &VariableName, wanted| {
+                    let place = self.find(name, Some(wanted), Subject::Connection(n))?;
+                    Ok(self.variable(place).kind.noun().to_owned())
+                };
+                let kind = |found: Option<(Place, &Packet)>, name: &VariableName, wanted| match found {
+                    None => number(name, wanted),
+                    Some((_, packet)) if packet.causality == wanted => Ok(packet.kind.noun()),
+                    Some((_, packet)) => {
+                        let (name, found) = (name.clone(), packet.causality);
+                        Err(error(Problem::WrongCausality { name, wanted, found }))
+                    }
+                };
+                let from_kind = kind(from, name, Causality::Output)?;
+                let to_kind = kind(to, &spec.to, Causality::Input)?;
+                let (from, to) = match (from, to) {
+                    (Some(from), Some(to)) if from.1.kind.may_feed(&to.1.kind) => (from.0, to.0),
+                    _ => {
+                        let (from, to) = (name.clone(), spec.to.clone());
+                        return Err(error(Problem::Types { from, from_kind, to, to_kind }));
+                    }
+                };
+                if spec.from.len() > 1 || *gain != 1.0 || spec.offset != 0.0 {
+                    return Err(error(Problem::NotAsItIs { from: name.clone(), kind: from_kind }));
+                }
+                if links.iter().any(|link| link.1 == to) {
+                    let (input, other) = (spec.to.clone(), "another connection");
+                    return Err(error(Problem::FedTwice { input, other }));
+                }
+                links.push((from, to));
+                names.packets.push((name.clone(), spec.to.clone()));
+            }
+        }
+        Ok(Packets::new(links))
+    }
+
     fn variable(&self, (s, v): Place) -> &Variable {
         &self.subsystems[s].1.info().variables[v]
     }
@@ -471,6 +542,9 @@ impl NetworkBuilder {
     fn resolve_feeds(&self) -> Result<BTreeMap<Place, Feed>, BuildError> {
         let mut feeds = BTreeMap::new();
         for (n, spec) in self.connections.iter().enumerate() {
+            if self.packet(&spec.to).is_some() {
+                continue;
+            }
             let subject = || Subject::Connection(n);
             let fail = |problem| Err(BuildError { subject: subject(), problem });
             let to = self.find(&spec.to, Some(Causality::Input), subject())?;
@@ -484,9 +558,9 @@ impl NetworkBuilder {
                 if !from_kind.may_feed(to_kind) {
                     return fail(Problem::Types {
                         from: name.clone(),
-                        from_kind: from_kind.noun(),
+                        from_kind: from_kind.noun().to_owned(),
                         to: spec.to.clone(),
-                        to_kind: to_kind.noun(),
+                        to_kind: to_kind.noun().to_owned(),
                     });
                 }
                 let mut gain = *gain;

@@ -3,6 +3,7 @@
 mod builder;
 pub mod graph;
 pub(crate) mod initial;
+mod packets;
 mod schedule;
 mod structure;
 mod wiring;
@@ -11,13 +12,15 @@ pub use builder::{
     BondSpec, BuildError, ConnectionSpec, Names, NetworkBuilder, PortSpec, Problem, Subject, VariableName,
 };
 pub use initial::Initial;
+pub use packets::Packets;
 pub use schedule::{Group, Part, Schedule, ScheduleKind, Seen, Stage, Sum};
 pub use structure::{AlgebraicLoop, Asymptotics, Structure, probe_feed_through};
 pub use wiring::{Row, Wiring};
 
 use crate::bond::Bonds;
+use crate::error::RunError;
 use crate::signal::Signal;
-use crate::subsystem::{Capabilities, Subsystem};
+use crate::subsystem::{Capabilities, Span, Subsystem};
 use std::ops::Range;
 
 /// A subsystem with its place in the flat arrays.
@@ -40,6 +43,14 @@ pub struct Member {
     pub capabilities: Capabilities,
 }
 
+impl Member {
+    /// Puts something around the simulator, which has the same variables; its capabilities count from then on.
+    pub fn wrapped(self, around: impl FnOnce(Box<dyn Subsystem>) -> Box<dyn Subsystem>) -> Self {
+        let simulator = around(self.simulator);
+        Member { capabilities: simulator.info().capabilities, simulator, ..self }
+    }
+}
+
 /// An input that follows a known signal.
 pub struct External {
     /// The input, flat.
@@ -56,6 +67,8 @@ pub struct Network {
     pub wiring: Wiring,
     /// Known inputs.
     pub externals: Vec<External>,
+    /// Connections of texts and binaries.
+    pub packets: Packets,
     /// Power bonds.
     pub bonds: Bonds,
     /// `(output, input)`, flat, of every declared feed-through pair, member by member.
@@ -77,6 +90,16 @@ pub struct Network {
 }
 
 impl Network {
+    /// Passes texts and binaries on; whether anything was new to its receiver.
+    pub(crate) fn pass_packets(&mut self, span: Span) -> Result<bool, RunError> {
+        if self.packets.is_empty() {
+            return Ok(false);
+        }
+        let phase = "exchange of texts and binaries";
+        let fail = |(member, error)| RunError::Subsystem { member, phase, span, error };
+        self.packets.pass(&mut self.members).map_err(fail)
+    }
+
     /// For every member the members whose outputs it feeds through: it must be evaluated after them.
     pub fn feed_through_edges(&self) -> Vec<Vec<usize>> {
         let mut edges = vec![Vec::new(); self.members.len()];

@@ -43,6 +43,8 @@ pub struct Stage {
     pub members: Vec<usize>,
     /// All their inputs.
     pub inputs: Vec<Range<usize>>,
+    /// All their outputs.
+    pub outputs: Vec<Range<usize>>,
     /// Inputs that are extrapolated from communication points.
     pub held: Vec<Range<usize>>,
     /// Inputs that are extrapolated from the points at which a fast group exchanges among itself.
@@ -197,6 +199,7 @@ impl Schedule {
                     parts: rate,
                     members: members.to_vec(),
                     inputs: runs(members.iter().flat_map(|&s| network.members[s].inputs.clone()).collect()),
+                    outputs: runs(members.iter().flat_map(|&s| network.members[s].outputs.clone()).collect()),
                     held: Vec::new(),
                     inner: Vec::new(),
                     group,

@@ -17,7 +17,7 @@ use powerbond_core::network::{
 use powerbond_core::subsystem::{Causality, Subsystem, SubsystemError, Variable};
 
 pub const ABLE: Capability =
-    Capability { input_derivatives: 2, refresh: true, restore: true, dependencies: true };
+    Capability { input_derivatives: 2, refresh: true, restore: true, sub_steps: true, dependencies: true };
 
 /// A mass and the spring to its right neighbour: `m v̇ = f_left - f - c v`, `ḟ = k (v - v_right)`, exact enough by
 /// Heun's method. Inputs `force` (from the left spring) and `neighbour` (velocity), outputs `velocity` and `spring`.
@@ -200,6 +200,7 @@ pub fn master(network: Network, stop: f64, method: &Method) -> Master {
     let handed =
         (0..n).map(|i| network.members[network.owner_of_input[i]].capabilities.input_derivatives).collect();
     let policies = Policies {
+        identifier: None,
         schedule: Schedule::new(&network, &method.schedule, &rates),
         extrapolation: Box::new(Polynomial::new(holds, handed)),
         correction,

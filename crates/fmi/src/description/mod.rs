@@ -153,6 +153,40 @@ pub enum Dimension {
     Parameter(u32),
 }
 
+/// What a binary variable holds (FMI 3).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BinaryFormat {
+    /// `None`: bytes of any kind.
+    pub mime_type: Option<String>,
+    /// In bytes.
+    pub max_size: Option<u64>,
+}
+
+/// When a clock ticks (FMI 3).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClockFormat {
+    /// `constant`, `fixed`, `tunable`, `changing`, `countdown` or `triggered`.
+    pub variability: String,
+    /// The interval in seconds, where the file gives it.
+    pub interval: Option<f64>,
+    /// The first tick, in seconds after the start.
+    pub shift: f64,
+}
+
+impl ClockFormat {
+    /// In words: `constant, every 0.1 s from 0.05 s on`.
+    pub fn describe(&self) -> String {
+        let mut text = self.variability.clone();
+        if let Some(interval) = self.interval {
+            text += &format!(", every {interval} s");
+        }
+        if self.shift != 0.0 {
+            text += &format!(" from {} s on", self.shift);
+        }
+        text
+    }
+}
+
 /// A variable.
 #[derive(Clone, Debug)]
 pub struct Variable {
@@ -186,6 +220,10 @@ pub struct Variable {
     pub dimensions: Box<[Dimension]>,
     /// Can be set and read inside a step (FMI 3).
     pub intermediate_update: bool,
+    /// What a binary holds, if the file says so.
+    pub binary: Option<Box<BinaryFormat>>,
+    /// When a clock ticks; `None` for all but clocks.
+    pub clock: Option<Box<ClockFormat>>,
     /// The index of the variable of which this one is another name.
     pub alias_of: Option<u32>,
     /// The value is the negative of the variable with the same reference (FMI 1).

@@ -2,7 +2,7 @@
 
 use super::types::{TypeDefinition, Units};
 use super::xml::{Notes, elements};
-use super::{Causality, Dimension, Initial, Kind, Variability, Variable, Version};
+use super::{BinaryFormat, Causality, ClockFormat, Dimension, Initial, Kind, Variability, Variable, Version};
 use crate::error::{DescriptionError, DescriptionProblem};
 use crate::value::{Value, hex};
 use roxmltree::{Attribute, Node};
@@ -131,6 +131,8 @@ fn read_one(
         declared_type: draft.declared_type,
         dimensions,
         intermediate_update: draft.intermediate,
+        binary: draft.binary,
+        clock: (kind == Kind::Clock).then(|| read_clock(inner, notes)),
         alias_of: None,
         negated: draft.negated,
         description: draft.description.unwrap_or("").into(),
@@ -155,6 +157,7 @@ struct Draft<'n> {
     relative: Option<bool>,
     intermediate: bool,
     negated: bool,
+    binary: Option<Box<BinaryFormat>>,
 }
 
 impl<'n> Draft<'n> {
@@ -208,6 +211,16 @@ impl<'n> Draft<'n> {
             }
             "relativeQuantity" => self.relative = Some(notes.boolean(node, name, text)),
             "intermediateUpdate" => self.intermediate = notes.boolean(node, name, text),
+            // The default says nothing about what the bytes are.
+            "mimeType" if text != "application/octet-stream" => {
+                self.binary.get_or_insert_default().mime_type = Some(text.to_owned());
+            }
+            "maxSize" => match text.trim().parse() {
+                Ok(size) => self.binary.get_or_insert_default().max_size = Some(size),
+                Err(_) => {
+                    notes.note(node, || format!("`maxSize` is `{text}`, which is no size; it is ignored"))
+                }
+            },
             "alias" => {
                 self.negated = text == "negatedAlias";
                 if self.negated {
@@ -226,7 +239,6 @@ impl<'n> Draft<'n> {
             | "clocks"
             | "canHandleMultipleSetPerTimeInstant"
             | "mimeType"
-            | "maxSize"
             | "fixed"
             | "min"
             | "max"
@@ -321,6 +333,21 @@ fn scalar(node: Node<'_, '_>, text: &str, kind: Kind, notes: &mut Notes<'_>) -> 
             Err(_) => notes.real(node, "start", text).map(Value::Real),
         },
     }
+}
+
+fn read_clock(node: Node<'_, '_>, notes: &mut Notes<'_>) -> Box<ClockFormat> {
+    let mut real = |name: &str| node.attribute(name).and_then(|text| notes.real(node, name, text));
+    // Intervals are decimal, or counted in ticks of a resolution per second.
+    let resolution = real("resolution").filter(|r| *r > 0.0);
+    let counted = |count: Option<f64>| count.zip(resolution).map(|(count, resolution)| count / resolution);
+    let interval = real("intervalDecimal").or(counted(real("intervalCounter")));
+    let shift = real("shiftDecimal").filter(|s| *s != 0.0).or(counted(real("shiftCounter"))).unwrap_or(0.0);
+    let variability = node.attribute("intervalVariability").unwrap_or("");
+    const KNOWN: [&str; 6] = ["constant", "fixed", "tunable", "changing", "countdown", "triggered"];
+    if !KNOWN.contains(&variability) {
+        notes.note(node, || format!("`intervalVariability` of a clock is `{variability}`, which is unknown"));
+    }
+    Box::new(ClockFormat { variability: variability.to_owned(), interval, shift })
 }
 
 /// The start value of an FMI 3 variable: a list in the attribute, or `Start` elements for strings and binaries.

@@ -50,6 +50,10 @@ pub(super) type Directional = unsafe extern "C" fn(
 pub(super) type SetDebugLogging = unsafe extern "C" fn(Handle, u8, usize, *const *const c_char) -> c_int;
 pub(super) type SetBinary =
     unsafe extern "C" fn(Handle, *const u32, usize, *const usize, *const *const u8, usize) -> c_int;
+pub(super) type GetDerivatives =
+    unsafe extern "C" fn(Handle, *const u32, usize, *const i32, *mut f64, usize) -> c_int;
+pub(super) type GetBinary =
+    unsafe extern "C" fn(Handle, *const u32, usize, *mut usize, *mut *const u8, usize) -> c_int;
 
 pub(crate) const NAMES: Names = Names {
     instantiate: "fmi3InstantiateCoSimulation",
@@ -61,6 +65,7 @@ pub(crate) const NAMES: Names = Names {
     exit: "fmi3ExitInitializationMode",
     step: "fmi3DoStep",
     derivatives: "",
+    output_derivatives: "fmi3GetOutputDerivatives",
     directional: "fmi3GetDirectionalDerivative",
     get_state: "fmi3GetFMUState",
     set_state: "fmi3SetFMUState",
@@ -68,6 +73,8 @@ pub(crate) const NAMES: Names = Names {
     reset: "fmi3Reset",
     event: "fmi3EnterEventMode, fmi3UpdateDiscreteStates or fmi3EnterStepMode",
     configuration: "fmi3EnterConfigurationMode or fmi3ExitConfigurationMode",
+    get_packet: "fmi3GetString or fmi3GetBinary",
+    set_packet: "fmi3SetString or fmi3SetBinary",
 };
 
 /// Kinds with getters and setters of their own, in the order of the tables; enumerations are `Int64`.
@@ -107,6 +114,8 @@ pub(crate) struct Api {
     pub(super) set_string:
         Option<unsafe extern "C" fn(Handle, *const u32, usize, *const *const c_char, usize) -> c_int>,
     pub(super) set_binary: Option<SetBinary>,
+    pub(super) get_binary: Option<GetBinary>,
+    pub(super) get_derivatives: Option<GetDerivatives>,
     pub(super) directional: Option<Directional>,
     pub(super) get_state: Option<unsafe extern "C" fn(Handle, *mut *mut c_void) -> c_int>,
     pub(super) set_state: Option<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>,
@@ -139,6 +148,8 @@ impl Api {
             get_string: library.optional("fmi3GetString"),
             set_string: library.optional("fmi3SetString"),
             set_binary: library.optional("fmi3SetBinary"),
+            get_binary: library.optional("fmi3GetBinary"),
+            get_derivatives: library.optional("fmi3GetOutputDerivatives"),
             directional: library.optional("fmi3GetDirectionalDerivative"),
             get_state: library.optional("fmi3GetFMUState"),
             set_state: library.optional("fmi3SetFMUState"),
@@ -159,6 +170,10 @@ impl Api {
 
     pub fn has_directional(&self) -> bool {
         self.directional.is_some()
+    }
+
+    pub fn has_output_derivatives(&self) -> bool {
+        self.get_derivatives.is_some()
     }
 
     pub fn has_event_mode(&self) -> bool {

@@ -9,7 +9,7 @@ pub(crate) use api::{Api, NAMES};
 
 use crate::calls::{Direction, DiscreteStates, Experiment, Stepped};
 use crate::description::Kind;
-use crate::log::{Environment, copy_text, deliver};
+use crate::log::{Environment, deliver};
 use crate::numbers::Numbers;
 use crate::status::{EVENTFUL, MISSING, OK, Status};
 use api::{Handle, IntermediateUpdate, SetReal, place};
@@ -152,27 +152,30 @@ impl Instance {
         unsafe { function(self.handle, references.as_ptr(), references.len(), values.as_mut_ptr(), length) }
     }
 
-    pub fn set_texts(&self, reference: u32, values: &[CString]) -> c_int {
+    pub fn set_texts(&self, reference: u32, values: &[*const c_char]) -> c_int {
         let Some(function) = self.api.set_string else { return MISSING };
-        let pointers: Vec<*const c_char> = values.iter().map(|c| c.as_ptr()).collect();
         // Safety: section 2.2.6.2: the FMU copies strings during the call.
-        unsafe { function(self.handle, &reference, 1, pointers.as_ptr(), pointers.len()) }
+        unsafe { function(self.handle, &reference, 1, values.as_ptr(), values.len()) }
     }
 
-    pub fn get_text(&self, reference: u32) -> (c_int, String) {
-        let Some(function) = self.api.get_string else { return (MISSING, String::new()) };
-        let mut text = std::ptr::null();
-        // Safety: section 2.2.6.2: the string stays valid until the next call; it is copied before.
-        let code = unsafe { function(self.handle, &reference, 1, &mut text, 1) };
-        (code, if code > 1 { String::new() } else { copy_text(text) })
+    pub fn get_texts(&self, reference: u32, values: &mut [*const c_char]) -> c_int {
+        let Some(function) = self.api.get_string else { return MISSING };
+        // Safety: section 2.2.6.2: as many values as the variable has elements.
+        unsafe { function(self.handle, &reference, 1, values.as_mut_ptr(), values.len()) }
     }
 
-    pub fn set_binaries(&self, reference: u32, values: &[&[u8]]) -> c_int {
+    pub fn set_binaries(&self, reference: u32, sizes: &[usize], values: &[*const u8]) -> c_int {
+        assert_eq!(sizes.len(), values.len());
         let Some(function) = self.api.set_binary else { return MISSING };
-        let sizes: Vec<usize> = values.iter().map(|b| b.len()).collect();
-        let pointers: Vec<*const u8> = values.iter().map(|b| b.as_ptr()).collect();
         // Safety: section 2.2.6.2: the FMU copies the bytes during the call.
-        unsafe { function(self.handle, &reference, 1, sizes.as_ptr(), pointers.as_ptr(), pointers.len()) }
+        unsafe { function(self.handle, &reference, 1, sizes.as_ptr(), values.as_ptr(), values.len()) }
+    }
+
+    pub fn get_binaries(&self, reference: u32, sizes: &mut [usize], values: &mut [*const u8]) -> c_int {
+        assert_eq!(sizes.len(), values.len());
+        let Some(function) = self.api.get_binary else { return MISSING };
+        // Safety: section 2.2.6.2: as many sizes and values as the variable has elements.
+        unsafe { function(self.handle, &reference, 1, sizes.as_mut_ptr(), values.as_mut_ptr(), values.len()) }
     }
 
     pub fn enter_initialization(&self, experiment: &Experiment) -> c_int {
@@ -242,6 +245,14 @@ impl Instance {
         let result = call();
         self.surroundings.held.set(None);
         result
+    }
+
+    pub fn output_derivatives(&self, references: &[u32], orders: &[c_int], values: &mut [f64]) -> c_int {
+        assert_eq!(references.len(), orders.len());
+        let Some(function) = self.api.get_derivatives else { return MISSING };
+        let (n, length) = (references.len(), values.len());
+        // Safety: section 4.2.2: called in step mode, for outputs; as many values as the variables have elements.
+        unsafe { function(self.handle, references.as_ptr(), n, orders.as_ptr(), values.as_mut_ptr(), length) }
     }
 
     pub fn directional(&self, direction: Direction<'_>) -> c_int {

@@ -176,6 +176,16 @@ FMI_EXPORT fmi3Status fmi3GetDirectionalDerivative(fmi3Instance c, const fmi3Val
     }
     return fmi3OK;
 }
+FMI_EXPORT fmi3Status fmi3GetOutputDerivatives(fmi3Instance c, const fmi3ValueReference r[], size_t n, const int32_t order[],
+                                               double v[], size_t nv) {
+    Model *m = c;
+    if (n != nv) return fmi3Error;
+    for (size_t i = 0; i < n; i++) {
+        if ((r[i] != X && r[i] != Y) || order[i] < 1) return fmi3Error;
+        v[i] = order[i] == 1 ? m->v[K] * m->direction * m->v[U] : 0;
+    }
+    return fmi3OK;
+}
 FMI_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState *s) {
     if (!*s) *s = malloc(sizeof(Model));
     memcpy(*s, c, sizeof(Model));
@@ -214,7 +224,6 @@ STUB(fmi3GetNominalsOfContinuousStates)
 STUB(fmi3GetNumberOfContinuousStates)
 STUB(fmi3GetNumberOfEventIndicators)
 STUB(fmi3GetNumberOfVariableDependencies)
-STUB(fmi3GetOutputDerivatives)
 STUB(fmi3GetShiftDecimal)
 STUB(fmi3GetShiftFraction)
 STUB(fmi3GetString)

@@ -1,6 +1,7 @@
 //! The papers' tables and figures as data: published beside measured, with the rule that judges each number.
 
 mod arnold2013;
+mod default;
 mod force_displacement;
 mod quarter_car;
 mod report;
@@ -81,6 +82,12 @@ pub const SUITES: &[Suite] = &[
         about: "the verdict beside the true error: all benchmark models and random systems, eight methods, several steps",
         rows: verdict::rows,
         exchangeable: false,
+    },
+    Suite {
+        name: "default",
+        about: "the default method: error over tolerance, classes of subsystems, other methods at the same number of steps",
+        rows: default::rows,
+        exchangeable: true,
     },
 ];
 

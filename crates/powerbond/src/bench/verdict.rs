@@ -21,12 +21,12 @@ const BAD: f64 = 0.05;
 const GOOD: f64 = 0.005;
 
 /// A system file for a step and a `[method]` block.
-type Files = Rc<dyn Fn(f64, &str) -> String>;
+pub(super) type Files = Rc<dyn Fn(f64, &str) -> String>;
 
 /// A benchmark system with its reference, made when first asked for.
-struct Subject {
-    files: Files,
-    fine_step: f64,
+pub(super) struct Subject {
+    pub files: Files,
+    pub fine_step: f64,
     reference: OnceCell<Reference>,
 }
 
@@ -198,7 +198,7 @@ fn oscillator(case: &Case, stop: f64) -> Star {
 }
 
 /// All systems: name, energy scale, steps to judge.
-fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
+pub(super) fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
     let mut list = Vec::new();
     let steps = [2e-4, 1e-3, 5e-3, 2e-2];
     for (split, name) in [(Split::R1, "r1"), (Split::R2, "r2")] {
@@ -276,8 +276,11 @@ pub fn rows() -> Vec<Plan> {
             }
         }
     }
-    plans.push(random("random-oscillators", random_oscillator));
-    plans.push(random("random-quarter-cars", random_quarter_car));
+    plans.push(random("random-oscillators", random_oscillator, FRESH, None));
+    plans.push(random("random-quarter-cars", random_quarter_car, FRESH, None));
+    let default = Some("correction = { kind = \"nepce\" }");
+    plans.push(random("nepce-default-oscillators", random_oscillator, FRESH, default));
+    plans.push(random("nepce-default-quarter-cars", random_quarter_car, FRESH, default));
     plans
 }
 
@@ -363,30 +366,40 @@ fn random_quarter_car(dice: &mut Dice) -> (Files, f64) {
     (Rc::new(files), omega)
 }
 
-/// Random systems of a kind, each run with several methods and steps; nothing here was used to find the rule.
-fn random(name: &'static str, draw: Draw) -> Plan {
+/// Random systems of a kind, each run with several methods and steps. Systems 0 to 59 were looked at while the limit of
+/// `unreliable`, α of NEPCE and the bounds below were set; those of [`FRESH`] were drawn once after all of it stood.
+fn random(name: &'static str, draw: Draw, seeds: std::ops::Range<u64>, nepce: Option<&'static str>) -> Plan {
+    let case = format!(
+        "{} random systems, {}",
+        seeds.end - seeds.start,
+        nepce.map_or("six methods each", |_| "NEPCE by default")
+    );
     let measure = move || {
         let mut count = Count::default();
-        for seed in 0..RANDOM_SYSTEMS {
+        for seed in seeds.clone() {
             let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ (seed + 1).wrapping_mul(0xD1B5_4A32_D192_ED03));
             (0..8).for_each(|_| _ = dice.roll());
             let (files, omega) = draw(&mut dice);
             let subject = Subject { files, fine_step: 1e-3 / omega, reference: OnceCell::new() };
-            for (_, block) in methods(1.0).iter().filter(|(m, _)| !m.starts_with("ecco")) {
+            for (method, block) in methods(1.0).iter().filter(|(m, _)| !m.starts_with("ecco")) {
                 let step = dice.between(0.003, 1.0) / omega;
-                count.add(&subject.judge(step, block)?);
+                match nepce {
+                    None => count.add(&subject.judge(step, block)?),
+                    Some(default) if *method == "nepce" => count.add(&subject.judge(step, default)?),
+                    Some(_) => {}
+                }
             }
         }
-        Ok(count.quantities())
+        Ok(count.quantities(nepce.is_none()))
     };
-    Plan {
-        id: name.to_owned(),
-        case: format!("{RANDOM_SYSTEMS} random systems, six methods each"),
-        measure: Box::new(measure),
-    }
+    Plan { id: name.to_owned(), case, measure: Box::new(measure) }
 }
 
-const RANDOM_SYSTEMS: u64 = 60;
+/// Seeds that nothing was chosen by.
+const FRESH: std::ops::Range<u64> = 1000..1060;
+
+/// Where the prototype let `unreliable` begin.
+const PROTOTYPE_LIMIT: f64 = 0.3;
 
 /// How words and true errors go together.
 #[derive(Default)]
@@ -396,6 +409,7 @@ struct Count {
     good: u32,
     passed: u32,
     alarmed: u32,
+    above_prototype: u32,
     estimated: u32,
     inside: u32,
     above: u32,
@@ -410,6 +424,7 @@ impl Count {
         self.good += one(good);
         self.passed += one(good && judged.word == Word::Trustworthy);
         self.alarmed += one(good && judged.word == Word::Unreliable);
+        self.above_prototype += one(good && judged.score > PROTOTYPE_LIMIT);
         if judged.word != Word::Unreliable {
             self.estimated += 1;
             self.above += one(judged.true_error > 1.5 * judged.score);
@@ -418,17 +433,24 @@ impl Count {
     }
 
     /// On 19 904 runs of other random systems a prototype measured 0.07 %, 1.2 % (above 0.3), 83 % and 90 % of these. The
-    /// bounds leave room for the smaller number of systems; errors below the bar are harmless.
-    fn quantities(&self) -> Vec<Quantity> {
+    /// bounds are set by hand with room around a first look at systems 0 to 59: they guard against changes, no more. A bar
+    /// that holds nine times in ten leaves at most one error in ten above it.
+    fn quantities(&self, bounded: bool) -> Vec<Quantity> {
         let percent = |part: u32, whole: u32| 100.0 * f64::from(part) / f64::from(whole.max(1));
-        let within =
-            |name: &str, low: f64, high: f64, x: f64| Quantity::range(name, "%", "prototype", low, high, x);
+        let within = |name: &str, low: f64, high: f64, x: f64| {
+            let (low, high) = if bounded { (low, high) } else { (0.0, 100.0) };
+            Quantity::range(name, "%", "prototype", low, high, x)
+        };
+        let number = |name: &str, n: u32| Quantity::range(name, "", "finer run", 0.0, f64::MAX, f64::from(n));
         vec![
+            number("bad_runs", self.bad),
+            number("good_runs", self.good),
             within("bad_runs_called_trustworthy", 0.0, 0.5, percent(self.missed, self.bad)),
             within("good_runs_called_unreliable", 0.0, 3.0, percent(self.alarmed, self.good)),
+            within("good_runs_above_0.3", 0.0, 100.0, percent(self.above_prototype, self.good)),
             within("good_runs_called_trustworthy", 60.0, 100.0, percent(self.passed, self.good)),
             within("errors_inside_the_bar", 60.0, 100.0, percent(self.inside, self.estimated)),
-            within("errors_above_the_bar", 0.0, 5.0, percent(self.above, self.estimated)),
+            within("errors_above_the_bar", 0.0, 10.0, percent(self.above, self.estimated)),
         ]
     }
 }

@@ -12,6 +12,8 @@ pub enum Ability {
     Refresh,
     /// Follow so many derivatives of its inputs.
     InputDerivatives(u8),
+    /// Say the derivatives of its outputs.
+    OutputDerivatives,
     /// Say which outputs its inputs feed through.
     FeedThrough,
     /// Say ∂y/∂u.
@@ -26,6 +28,7 @@ impl Ability {
             Ability::Refresh => "refresh",
             Ability::InputDerivatives(1) => "first input derivative",
             Ability::InputDerivatives(_) => "second input derivative",
+            Ability::OutputDerivatives => "first output derivative",
             Ability::FeedThrough => "feed-through",
             Ability::FeedThroughValues => "feed-through values",
         }
@@ -41,6 +44,7 @@ impl Ability {
                 can.can_refresh || (member.feed_through_known && member.feed_through.is_empty())
             }
             Ability::InputDerivatives(n) => can.input_derivatives >= n || member.inputs.is_empty(),
+            Ability::OutputDerivatives => can.output_derivatives > 0 || member.outputs.is_empty(),
             Ability::FeedThrough => member.feed_through_known || !exchanges,
             Ability::FeedThroughValues => {
                 Ability::FeedThrough.is_in(member)
@@ -57,6 +61,8 @@ pub enum Without {
     Refused,
     /// The input is held with the order that the subsystem follows.
     LowerOrder,
+    /// Slopes of what it feeds are differences of past values.
+    Differences,
     /// A knob has to be given by the user.
     KnobNeeded(&'static str),
     /// Only that subsystem is left out.
@@ -69,6 +75,7 @@ impl Without {
         match self {
             Without::Refused => "refused".to_owned(),
             Without::LowerOrder => "held with a lower order".to_owned(),
+            Without::Differences => "differences of past values".to_owned(),
             Without::KnobNeeded(knob) => format!("`{knob}` must be given"),
             Without::LeftOut => "left out".to_owned(),
         }

@@ -7,8 +7,8 @@ use crate::prepare::never_ends;
 use crate::source::{At, Place};
 use powerbond_core::controller::{Fixed, Limits, Pi, Rejecting, StepController};
 use powerbond_core::correction::{FeedThroughGain, InputCorrection, Nepce, StepRatio};
-use powerbond_core::estimator::{Energy, ErrorEstimator, OutputTolerance, Predictor, Residual};
-use powerbond_core::extrapolation::{Extrapolation, Polynomial};
+use powerbond_core::estimator::{Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual};
+use powerbond_core::extrapolation::{Extrapolation, Feed, Polynomial, Variable};
 use powerbond_core::network::{Names, Network, Schedule, ScheduleKind, Seen, VariableName};
 use powerbond_core::suggest::hint;
 
@@ -18,8 +18,10 @@ pub struct Context<'a> {
     pub network: &'a Network,
     /// Its names.
     pub names: &'a Names,
-    /// Hold order of each input.
+    /// Hold order of each input; the highest one if it varies.
     pub holds: &'a [u8],
+    /// What the subsystem of each input is given.
+    pub feeds: &'a [Feed],
     /// Start of the run, in s.
     pub start: f64,
     /// Length of the run, in s.
@@ -130,7 +132,12 @@ fn sequence(knob: &At<KnobValue>, context: &Context<'_>) -> Result<Vec<usize>, E
 }
 
 /// How inputs are held.
-pub fn extrapolation(context: &Context<'_>) -> Box<dyn Extrapolation> {
+pub fn extrapolation(variable: bool, context: &Context<'_>) -> Box<dyn Extrapolation> {
+    if variable {
+        let mut known = vec![false; context.network.n_inputs];
+        context.network.externals.iter().for_each(|e| known[e.input] = true);
+        return Box::new(Variable::new(context.holds.to_vec(), context.feeds.to_vec(), known));
+    }
     let owner = |i: usize| &context.network.members[context.network.owner_of_input[i]];
     let handed = (0..context.network.n_inputs).map(|i| owner(i).capabilities.input_derivatives).collect();
     Box::new(Polynomial::new(context.holds.to_vec(), handed))
@@ -161,7 +168,9 @@ pub fn correction(
         _ => StepRatio::Growth,
     };
     let gains = feed_through(spec, context)?;
-    Ok(Some(Box::new(Nepce::new(context.network, alpha, ratio, gains, context.holds))))
+    let mut nepce = Nepce::new(context.network, alpha, ratio, gains, context.holds);
+    nepce.set_gated(spec.number("gated") == Some(1.0));
+    Ok(Some(Box::new(nepce)))
 }
 
 fn feed_through(spec: &PolicySpec, context: &Context<'_>) -> Result<Vec<FeedThroughGain>, Error> {
@@ -170,6 +179,7 @@ fn feed_through(spec: &PolicySpec, context: &Context<'_>) -> Result<Vec<FeedThro
     let Some(knob) = spec.knob("feed_through") else { return Ok(gains) };
     let fail = |message: String| Err(Error::input(knob.place(), message));
     match &knob.value {
+        KnobValue::Word(word) if word == "identified" => gains.fill(FeedThroughGain::Model),
         KnobValue::Word(word) if word == "model" => {
             for (m, member) in network.members.iter().enumerate() {
                 let name = &context.names.subsystems[m];
@@ -240,6 +250,12 @@ pub fn estimator(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<
             let both = tolerance.iter().zip(&rho).map(|(&absolute, &rho)| OutputTolerance { absolute, rho });
             Ok(Some(Box::new(Predictor::new(both.collect(), context.hold_order()))))
         }
+        "jump" => {
+            let tolerance = spec.number("tolerance").unwrap_or(super::DEFAULT_TOLERANCE);
+            let values_only = context.feeds.iter().map(|f| !matches!(f, Feed::Derivatives(_))).collect();
+            let small = 10.0 * FIRST_STEP * context.duration;
+            Ok(Some(Box::new(Jump::new(tolerance, &super::auto::groups(context), values_only, small))))
+        }
         "richardson" => Ok(Some(Box::new(super::richardson::build(spec, context)?))),
         _ => Ok(None),
     }
@@ -251,14 +267,28 @@ pub fn clamps(spec: &PolicySpec, h: f64) -> Option<(&'static str, f64)> {
     below.or_else(|| spec.number("max_step").filter(|&max| h > max).map(|max| ("max_step", max)))
 }
 
-/// The next step size.
-pub fn controller(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn StepController>, Error> {
+/// The first step of a run that the jump norm steers, over its length: it has to find the scales of all inputs.
+pub const FIRST_STEP: f64 = 1e-6;
+
+/// The next step size; `jumps` steer it.
+pub fn controller(
+    spec: &PolicySpec,
+    jumps: bool,
+    context: &Context<'_>,
+) -> Result<Box<dyn StepController>, Error> {
     if spec.name() == "fixed" {
         return Ok(Box::new(Fixed { step: context.step }));
     }
+    // What the subsystems themselves can take comes first.
+    let can = || {
+        context.network.members.iter().zip(context.rates).map(|(m, &rate)| (m.capabilities, f64::from(rate)))
+    };
+    let shortest = can().filter_map(|(c, rate)| Some(c.min_step? * rate)).fold(0.0, f64::max);
+    let longest = can().filter_map(|(c, rate)| Some(c.max_step? * rate)).fold(f64::INFINITY, f64::min);
+    let (least, most) = if jumps { (1e-7, 1e-3) } else { (1e-6, 1e-2) };
     let limits = Limits {
-        min_step: spec.number("min_step").unwrap_or(1e-6 * context.duration),
-        max_step: spec.number("max_step").unwrap_or(1e-2 * context.duration),
+        min_step: spec.number("min_step").unwrap_or(least * context.duration).max(shortest),
+        max_step: spec.number("max_step").unwrap_or(most * context.duration).min(longest).max(shortest),
         min_rate: spec.number("min_rate").unwrap_or(0.2),
         max_rate: spec.number("max_rate").unwrap_or(if spec.name() == "rollback" { 2.0 } else { 1.5 }),
     };
@@ -297,7 +327,8 @@ pub fn controller(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn St
         "i" => Pi::integral(context.step, limits),
         _ => Pi::ecco(context.step, limits),
     };
-    pi.safety = spec.number("safety").unwrap_or(pi.safety);
+    pi.safety = spec.number("safety").unwrap_or(if jumps { 0.9 } else { pi.safety });
+    pi.opening_rate = spec.number("opening_rate").or(jumps.then_some(2.0));
     pi.integral_gain = spec.number("integral_gain").or(pi.integral_gain);
     pi.proportional_gain = spec.number("proportional_gain").or(pi.proportional_gain);
     if let Some(floor) = spec.number("error_floor") {

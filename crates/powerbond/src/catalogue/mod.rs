@@ -3,18 +3,22 @@
 //! `powerbond methods`, the file schema and the messages about unknown names all come from this list.
 
 mod abilities;
+mod auto;
 mod build;
 mod energy_correction;
 mod richardson;
 mod spec;
 
 pub use abilities::{Ability, Without, without};
-pub use build::{Context, clamps, controller, correction, estimator, extrapolation, schedule};
-pub use spec::{KnobValue, PolicySpec, knob_number};
+pub use auto::{Class, Feeding, feeds, feeds_through, too_wide};
+pub use build::{Context, FIRST_STEP, clamps, controller, correction, estimator, extrapolation, schedule};
+pub use spec::{KnobValue, PolicySpec, check_knob, knob_number};
 
 /// What a method is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
+    /// A whole method: a choice of all the others.
+    Method,
     /// Who steps when.
     Schedule,
     /// How inputs are held.
@@ -29,12 +33,13 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order in which they are shown.
-    pub const ALL: [Kind; 5] =
-        [Kind::Schedule, Kind::Hold, Kind::Correction, Kind::Estimator, Kind::Controller];
+    pub const ALL: [Kind; 6] =
+        [Kind::Method, Kind::Schedule, Kind::Hold, Kind::Correction, Kind::Estimator, Kind::Controller];
 
     /// The key in `[method]`.
     pub fn key(self) -> &'static str {
         match self {
+            Kind::Method => "kind",
             Kind::Schedule => "schedule",
             Kind::Hold => "hold",
             Kind::Correction => "correction",
@@ -80,7 +85,7 @@ pub enum Domain {
     Flag,
     /// A list of subsystems.
     Names,
-    /// "none", "model" or a table `"sub.output/sub.input" = number`.
+    /// "none", "model", "identified" or a table `"sub.output/sub.input" = number`.
     FeedThrough,
 }
 
@@ -89,6 +94,9 @@ const POSITIVE: Domain = Domain::Number { min: 0.0, max: f64::MAX, open: true };
 /// Zero or more, as long as its square is a number.
 const NOT_NEGATIVE: Domain = Domain::Number { min: 0.0, max: LARGEST, open: false };
 const LARGEST: f64 = 1e100;
+
+/// The tolerance of `auto` where none is given.
+pub const DEFAULT_TOLERANCE: f64 = 1e-3;
 
 /// A setting of a method.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +128,13 @@ pub struct Entry {
     pub knobs: &'static [Knob],
 }
 
+const TOLERANCE: Knob = Knob {
+    name: "tolerance",
+    domain: Domain::Number { min: 0.0, max: 0.999, open: true },
+    default: "1e-3",
+    unit: "",
+    about: "wanted error of the coupled outputs, relative to how far they move",
+};
 const SAFETY: Knob = Knob {
     name: "safety",
     domain: Domain::Number { min: 0.0, max: 1.0, open: true },
@@ -169,6 +184,13 @@ const PROPORTIONAL_GAIN: Knob = Knob {
     unit: "",
     about: "kP",
 };
+const OPENING_RATE: Knob = Knob {
+    name: "opening_rate",
+    domain: Domain::Number { min: 1.0, max: 1e6, open: false },
+    default: "max_rate; 2 with the jump estimator",
+    unit: "",
+    about: "largest ratio of neighbouring steps until an error first exceeds a tenth of the tolerance",
+};
 const AGE: Knob = Knob {
     name: "age",
     domain: Domain::Choice(&["newest", "previous"]),
@@ -186,6 +208,13 @@ const ERROR_FLOOR: Knob = Knob {
 
 /// Every method.
 pub const ALL: &[Entry] = &[
+    Entry {
+        kind: Kind::Method,
+        name: "auto",
+        about: "steps, holds, refresh and feed-through from what each subsystem can do; the error follows the tolerance",
+        paper: "",
+        knobs: &[TOLERANCE],
+    },
     Entry {
         kind: Kind::Schedule,
         name: "jacobi",
@@ -237,6 +266,13 @@ pub const ALL: &[Entry] = &[
         knobs: &[],
     },
     Entry {
+        kind: Kind::Hold,
+        name: "variable",
+        about: "each input is held with the order, 0 to 2, whose jumps were the smallest",
+        paper: "",
+        knobs: &[],
+    },
+    Entry {
         kind: Kind::Correction,
         name: "none",
         about: "inputs stay as they are held",
@@ -261,7 +297,14 @@ pub const ALL: &[Entry] = &[
                 domain: Domain::FeedThrough,
                 default: "none",
                 unit: "",
-                about: "∂y/∂u: ignored, asked from the models, or a table `\"sub.output/sub.input\" = number`",
+                about: "∂y/∂u: ignored, asked from the models, identified as the run goes on, or a table `\"sub.output/sub.input\" = number`",
+            },
+            Knob {
+                name: "gated",
+                domain: Domain::Flag,
+                default: "false",
+                unit: "",
+                about: "alpha is weighed with the correlation of neighbouring defects: what does not last is not given back",
             },
             Knob {
                 name: "step_ratio",
@@ -391,6 +434,13 @@ pub const ALL: &[Entry] = &[
     },
     Entry {
         kind: Kind::Estimator,
+        name: "jump",
+        about: "what inputs jump by at communication points against the range they have moved in",
+        paper: "",
+        knobs: &[TOLERANCE],
+    },
+    Entry {
+        kind: Kind::Estimator,
         name: "richardson",
         about: "two steps against one of twice the size, from a saved state; the error of every output",
         paper: "arnold2013 eq. 24, 26",
@@ -458,6 +508,7 @@ pub const ALL: &[Entry] = &[
             MAX_STEP,
             MIN_RATE,
             MAX_RATE,
+            OPENING_RATE,
             INTEGRAL_GAIN,
             PROPORTIONAL_GAIN,
             AGE,

@@ -132,7 +132,7 @@ fn read_knob(node: Node<'_>, domain: Domain) -> Result<KnobValue, Error> {
             node.list()?.iter().map(|n| Ok(n.text()?.value)).collect::<Result<_, Error>>()?,
         )),
         Domain::FeedThrough if node.is_table() => by_name(node, f64::MIN, f64::MAX, false),
-        Domain::FeedThrough => word(node, &["none", "model"]),
+        Domain::FeedThrough => word(node, &["none", "model", "identified"]),
     }
 }
 
@@ -157,17 +157,32 @@ fn by_name(node: Node<'_>, min: f64, max: f64, open: bool) -> Result<KnobValue, 
     Ok(KnobValue::ByName(list))
 }
 
+/// Checks a number that was given elsewhere, such as in an option, against the rules of a knob.
+pub fn check_knob(kind: Kind, method: &str, knob: &str, given: &At<f64>) -> Result<(), Error> {
+    let rules = find(kind, method).and_then(|e| e.knobs.iter().find(|k| k.name == knob)).map(|k| k.domain);
+    match rules {
+        Some(Domain::Number { min, max, open }) if !within(given.value, min, max, open) => {
+            Err(Error::input(given.place(), format!("`{knob}` must be {}", wanted(min, max, open))))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn within(x: f64, min: f64, max: f64, open: bool) -> bool {
+    x >= min && x <= max && !(open && x == min)
+}
+
+fn wanted(min: f64, max: f64, open: bool) -> String {
+    match (min, max, open) {
+        (0.0, f64::MAX, true) => "a number above 0".to_owned(),
+        (0.0, f64::MAX, false) => "a number of 0 or more".to_owned(),
+        (_, f64::MAX, _) => format!("a number of {} or more", short(min)),
+        (_, _, true) => format!("a number above {}, at most {}", short(min), short(max)),
+        (_, _, false) => format!("a number from {} to {}", short(min), short(max)),
+    }
+}
+
 fn number(node: Node<'_>, min: f64, max: f64, open: bool) -> Result<f64, Error> {
     let x = node.number()?.value;
-    if x < min || x > max || (open && x == min) {
-        let wanted = match (min, max, open) {
-            (0.0, f64::MAX, true) => "a number above 0".to_owned(),
-            (0.0, f64::MAX, false) => "a number of 0 or more".to_owned(),
-            (_, f64::MAX, _) => format!("a number of {} or more", short(min)),
-            (_, _, true) => format!("a number above {}, at most {}", short(min), short(max)),
-            (_, _, false) => format!("a number from {} to {}", short(min), short(max)),
-        };
-        return node.expected(&wanted);
-    }
-    Ok(x)
+    if within(x, min, max, open) { Ok(x) } else { node.expected(&wanted(min, max, open)) }
 }

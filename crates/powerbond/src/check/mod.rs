@@ -5,11 +5,14 @@ mod layout;
 mod svg;
 
 use crate::catalogue::{self, Ability, Kind, Without};
-use crate::system::Refresh;
+use crate::simulators;
+use crate::source::At;
+use crate::system::{Refresh, SimulatorSpec};
 use crate::{Error, Prepared, System};
 use powerbond_core::network::{AlgebraicLoop, Asymptotics, Names, Network, Structure};
 use powerbond_core::observer::Nobody;
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// A system as the engine sees it.
 #[derive(Clone, Debug, Serialize)]
@@ -35,6 +38,8 @@ pub struct Check {
     pub capabilities: Vec<MethodCheck>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What the files of FMUs have that the standard does not allow, although it is understood.
+    pub findings: Vec<FindingCheck>,
     /// Why no consistent initial values were found.
     #[serde(skip)]
     pub failure: Option<Error>,
@@ -96,6 +101,7 @@ pub struct Can {
     pub restore: bool,
     pub refresh: bool,
     pub input_derivatives: u8,
+    pub output_derivatives: u8,
     pub feed_through_values: bool,
     pub return_early: bool,
     pub fixed_step: Option<f64>,
@@ -175,6 +181,29 @@ pub struct MethodCheck {
     pub lacks: Vec<Lack>,
 }
 
+/// Something in a file of an FMU that the standard does not allow.
+#[derive(Clone, Debug, Serialize)]
+pub struct FindingCheck {
+    /// The FMU, as the system file names it.
+    pub fmu: String,
+    /// The file in it; none for what its library lacks.
+    pub file: Option<&'static str>,
+    /// The line in that file.
+    pub line: Option<u32>,
+    /// What.
+    pub text: String,
+}
+
+impl std::fmt::Display for FindingCheck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: ", self.fmu)?;
+        if let (Some(file), Some(line)) = (self.file, self.line) {
+            write!(f, "{file}:{line}: ")?;
+        }
+        f.write_str(&self.text)
+    }
+}
+
 /// A subsystem that cannot do what a method uses.
 #[derive(Clone, Debug, Serialize)]
 pub struct Lack {
@@ -208,8 +237,38 @@ impl System {
         let mut check = Check::new(self, &prepared, &structure);
         check.warnings.extend(failure.as_ref().map(Error::to_string));
         check.failure = failure;
+        check.findings = self.findings()?;
         prepared.master.finish();
         Ok(check)
+    }
+
+    /// What is wrong with the files of the FMUs although it is understood, each FMU once.
+    pub fn findings(&self) -> Result<Vec<FindingCheck>, Error> {
+        let mut paths: Vec<&At<PathBuf>> = Vec::new();
+        for spec in &self.subsystems {
+            if let SimulatorSpec::Fmu(path, _) = &spec.simulator
+                && !paths.iter().any(|known| known.value == path.value)
+            {
+                paths.push(path);
+            }
+        }
+        let mut findings = Vec::new();
+        for path in paths {
+            let fmu = simulators::open(self.folder(), path)?;
+            let lacks = fmu.load().map_err(|e| Error::input(path.place(), e.to_string()))?;
+            let description = fmu.description();
+            let mut add = |file, line, text| {
+                findings.push(FindingCheck { fmu: path.value.display().to_string(), file, line, text });
+            };
+            for found in &description.findings {
+                add(Some(found.file), Some(found.line), found.text.clone());
+            }
+            if description.more_findings > 0 {
+                add(None, None, format!("{} more findings", description.more_findings));
+            }
+            lacks.into_iter().for_each(|text| add(None, None, text));
+        }
+        Ok(findings)
     }
 }
 
@@ -236,6 +295,7 @@ impl Check {
             adjacency: Adjacency { inputs: text(&structure.coupled), rows: structure.adjacency() },
             capabilities: capabilities(system, prepared),
             warnings,
+            findings: Vec::new(),
             failure: None,
         }
     }
@@ -326,6 +386,15 @@ fn reason(quality: Asymptotics) -> &'static str {
 
 fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> Vec<SubsystemCheck> {
     let (network, names) = (prepared.master.network(), &prepared.names);
+    // Texts and binaries that a subsystem gives (0) or takes (1), each once.
+    let packets = |subsystem: &str, side: usize| {
+        let ends = names.packets.iter().map(|(from, to)| [from, to][side]);
+        let own = ends.filter(|end| end.subsystem == subsystem).map(|end| end.variable.clone());
+        own.collect::<std::collections::BTreeSet<_>>().into_iter()
+    };
+    let packet_input = |name| InputCheck { name, unit: None, fed_by: "connection", hold: 0 };
+    let packet_output =
+        |name| OutputCheck { name, unit: None, feeds_through: Vec::new(), estimate: "it is no number" };
     let one = |(s, name): (usize, &String)| {
         let member = &network.members[s];
         let info = member.simulator.info();
@@ -362,12 +431,13 @@ fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> 
             } else {
                 "unknown"
             },
-            inputs: member.inputs.clone().map(input).collect(),
-            outputs: member.outputs.clone().map(output).collect(),
+            inputs: member.inputs.clone().map(input).chain(packets(name, 1).map(packet_input)).collect(),
+            outputs: member.outputs.clone().map(output).chain(packets(name, 0).map(packet_output)).collect(),
             can: Can {
                 restore: can.can_restore,
                 refresh: can.can_refresh,
                 input_derivatives: can.input_derivatives,
+                output_derivatives: can.output_derivatives,
                 feed_through_values: can.feed_through_values,
                 return_early: can.may_return_early,
                 fixed_step: can.fixed_step,
@@ -395,7 +465,12 @@ fn connections(network: &Network, names: &Names) -> Vec<ConnectionCheck> {
         to: names.inputs[i].to_string(),
         offset: network.wiring.offset(i),
     };
-    coupled.map(one).collect()
+    let packets = names.packets.iter().map(|(from, to)| ConnectionCheck {
+        from: vec![Source { name: from.to_string(), gain: 1.0 }],
+        to: to.to_string(),
+        offset: 0.0,
+    });
+    coupled.map(one).chain(packets).collect()
 }
 
 fn bonds(prepared: &Prepared) -> Vec<BondCheck> {
@@ -419,6 +494,8 @@ fn bonds(prepared: &Prepared) -> Vec<BondCheck> {
 fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
     let m = &system.method;
     let chosen = |e: &catalogue::Entry| match e.kind {
+        Kind::Method => m.kind.as_ref().is_some_and(|kind| kind.name() == e.name),
+        Kind::Hold if m.variable_hold => e.name == "variable",
         Kind::Schedule => m.schedule.name() == e.name,
         Kind::Hold => {
             std::iter::once(m.hold).chain(m.holds.iter().map(|h| h.1)).any(|h| h.to_string() == e.name)
@@ -441,6 +518,8 @@ fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
     let derivatives = Some((Ability::FeedThroughValues, Without::Refused));
     let name = "nepce, feed_through = \"model\"".to_owned();
     list.push(method(prepared, Kind::Correction.key(), name, model, derivatives));
+    let uses = Some((Ability::OutputDerivatives, Without::Differences));
+    list.push(method(prepared, "slopes", "outputs".to_owned(), m.slopes.value, uses));
     let refresh = !matches!(m.refresh, Refresh::Off);
     let uses = Some((Ability::Refresh, Without::LeftOut));
     list.push(method(prepared, "refresh", "refresh".to_owned(), refresh, uses));

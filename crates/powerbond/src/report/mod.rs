@@ -15,13 +15,15 @@ pub const REPORT: &str = "report.html";
 const MAX_RUNS: usize = 12;
 
 /// Makes one page of all runs, overlaid, and writes it to `file`. It reads what the runs left in their folders only.
-pub fn write(folders: &[PathBuf], file: &Path) -> Result<(), Error> {
-    let page = page(folders)?;
-    std::fs::write(file, page).map_err(|e| Error::output(file, &e))
+/// Returns what is to be known of what was read.
+pub fn write(folders: &[PathBuf], file: &Path) -> Result<Vec<String>, Error> {
+    let (page, notes) = page(folders)?;
+    std::fs::write(file, page).map_err(|e| Error::output(file, &e))?;
+    Ok(notes)
 }
 
-/// The page as text.
-pub fn page(folders: &[PathBuf]) -> Result<String, Error> {
+/// The page as text, and what is to be known of what was read.
+pub fn page(folders: &[PathBuf]) -> Result<(String, Vec<String>), Error> {
     if folders.is_empty() || folders.len() > MAX_RUNS {
         return Err(Error::input(None, format!("{} runs; 1 to {MAX_RUNS} make a report", folders.len())));
     }
@@ -47,7 +49,8 @@ pub fn page(folders: &[PathBuf]) -> Result<String, Error> {
         }
         rest = after;
     }
-    Ok(page + rest)
+    let notes = records.iter().flat_map(Record::notes).cloned().collect();
+    Ok((page + rest, notes))
 }
 
 /// Text as HTML.

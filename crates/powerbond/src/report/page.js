@@ -75,7 +75,7 @@
       r.bond ? `bond ${r.bond}: ` : "", ...prose(r.text),
       r.time !== null && r.code !== "spike" ? ` (worst at t = ${quantity(r.time, "s")})` : "",
       make("span", { class: "advice" }, "→ ", ...prose(r.advice))));
-    const notes = [...(exceeded ?? []).map((text) => ["unreliable", `limit exceeded: ${text}`]), ...warnings.map((text) => ["check", text])];
+    const notes = [...(run.notes ?? []).map((text) => ["check", text]), ...(exceeded ?? []).map((text) => ["unreliable", `limit exceeded: ${text}`]), ...warnings.map((text) => ["check", text])];
     const parts = [
       many ? make("h3", {}, swatch(k), run.label) : null,
       make("div", {}, word(verdict.word), make("span", { class: "text" }, ...prose(verdict.text))),
@@ -203,7 +203,7 @@
         ...lines.map((line, k) => ({
           label: line.label, value, spanGaps: true, width: line.points ? 0 : 1.3,
           stroke: () => (line.colour ? colour(line.colour) : series(line.hue ?? k)),
-          dash: line.dash, pxAlign: 0, ...(line.points ? { paths: () => null, points: { show: true, size: 6, fill: () => colour("poor"), stroke: () => colour("poor") } } : { points: { show: false } }),
+          dash: line.dash, pxAlign: 0, ...(line.points ? { paths: () => null, points: { show: true, size: 6, fill: () => colour(line.colour), stroke: () => colour(line.colour) } } : { points: { show: false } }),
         }))],
       cursor: { drag: { x: true, y: false }, sync: { key: "powerbond" }, bind: { dblclick: () => null } },
       legend: { live: true },
@@ -274,13 +274,22 @@
   draw(area, "Step size", "s", runs.map((run, r) => ({ label: of(run, "step size"), data: positive(run.energy.step_size), hue: r })), { log: runs.some((r) => r.summary.step_size.min !== r.summary.step_size.max), height: 180 });
   const errors = runs.flatMap((run, r) => Object.keys(run.energy).filter((name) => name.startsWith("error.")).map((name, k) => ({
     label: of(run, name.slice(6)), data: positive(run.energy[name]), hue: many ? r : k, dash: many ? dashes[k % 4] : undefined, name, run })));
+  const above = (data, limit) => {
+    const keep = data ? data[0].map((t, i) => [t, data[1][i]]).filter(([, x]) => x > limit) : [];
+    return keep.length ? [keep.map((p) => p[0]), keep.map((p) => p[1])] : null;
+  };
   const over = errors.filter((e, k) => e.name === errors.find((other) => other.run === e.run)?.name).map((e) => {
-    const data = e.run.energy[e.name];
-    const keep = data[0].map((t, i) => [t, data[1][i]]).filter(([, x]) => x > 1);
-    return { label: of(e.run, "over tolerance"), data: keep.length ? [keep.map((p) => p[0]), keep.map((p) => p[1])] : null, points: true, colour: "poor" };
+    return { label: of(e.run, "over tolerance"), data: above(e.run.energy[e.name], 1), points: true, colour: "poor" };
   });
-  const rejected = runs.reduce((sum, run) => sum + run.summary.steps.rejected, 0);
-  draw(area, `Error norms (dashed: tolerance${rejected ? `; ${rejected} attempts were taken back` : ""})`, "", [...errors, ...over], { log: true, line: 1 });
+  draw(area, "Error norms (dashed: tolerance)", "", [...errors, ...over], { log: true, line: 1 });
+  const counted = (name) => runs.some((run) => run.energy[name]?.[1].some((x) => x > 0));
+  const counts = [["rejected", "attempts taken back"], ["over_tolerance", "steps kept over tolerance"]].filter(([name]) => counted(name));
+  if (counts.length) {
+    const sum = (name) => runs.reduce((total, run) => total + (run.summary.steps[name] ?? 0), 0);
+    draw(area, `Steps that were not plain ones: ${counts.map(([name, text]) => `${sum(name)} ${text}`).join(", ")}`, "",
+      runs.flatMap((run) => counts.map(([name, text]) => ({
+        label: of(run, text), data: above(run.energy[name], 0), points: true, colour: name === "rejected" ? "fair" : "poor" }))), { height: 130, range: (u, low, high) => [0, Math.max(high, 1) * 1.2] });
+  }
 
   // Recorded variables, as chosen.
   const outputs = byId("outputs");

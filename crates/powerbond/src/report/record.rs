@@ -2,8 +2,7 @@
 
 use super::thin::{number, thin};
 use crate::Error;
-use crate::results::csv::{Table, read_prefix};
-use crate::results::{ENERGY, RESULTS, SUMMARY};
+use crate::results::{ENERGY, RESULTS, SUMMARY, Table, read, table_of};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::Path;
@@ -50,12 +49,13 @@ impl Record {
         }
         let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let label = absolute.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Record {
-            label,
-            summary,
-            results: read_prefix(&folder.join(RESULTS))?,
-            energy: read_prefix(&folder.join(ENERGY))?,
-        })
+        let [results, energy] = [RESULTS, ENERGY].map(|table| read(&table_of(folder, &summary, table)));
+        Ok(Record { label, summary, results: results?, energy: energy? })
+    }
+
+    /// What is to be known of what was read: rows that were cut and left out.
+    pub fn notes(&self) -> impl Iterator<Item = &String> {
+        [&self.results.note, &self.energy.note].into_iter().flatten()
     }
 
     /// The name of the system.
@@ -122,18 +122,15 @@ pub fn json(records: &[Record], page: &mut String) {
             out.push('}');
         }
         out += &format!(
-            ",\"rows\":{},\"hidden\":{}}}",
-            table_rows(&record.results),
+            ",\"notes\":{},\"rows\":{},\"hidden\":{}}}",
+            Value::from(record.notes().map(|note| note.as_str()).collect::<Vec<_>>()),
+            record.results.rows(),
             record.results.header.len() - 1 - record.variables().len()
         );
     }
     out += "]}";
     // No text can end the element: `<` is written as an escape, which JSON knows.
     *page += &out.replace('<', "\\u003c");
-}
-
-fn table_rows(table: &Table) -> usize {
-    table.columns.first().map_or(0, Vec::len)
 }
 
 fn list(values: &[f64], digits: i32, out: &mut String) {

@@ -1,7 +1,7 @@
 //! Results against results: how far two runs, or two tables, are apart, variable by variable.
 
-use super::RESULTS;
-use super::csv::{Table, read, read_prefix};
+use super::summary::results_of;
+use super::table::{Table, read};
 use crate::Error;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -33,6 +33,8 @@ pub struct Comparison {
     pub only_reference: Vec<String>,
     /// One of them goes on where the other one has ended.
     pub different_times: bool,
+    /// What is to be known of what was read: rows that were cut and left out.
+    pub notes: Vec<String>,
     /// What was allowed, if anything was.
     pub tolerance: Option<Tolerance>,
     /// How many variables are farther apart than allowed.
@@ -58,8 +60,8 @@ pub struct Difference {
     pub within: Option<bool>,
 }
 
-/// Compares `first` with `reference`: each a run folder or a CSV file whose first column is the time. Between rows both
-/// are lines.
+/// Compares `first` with `reference`: each a run folder or a table (CSV, Arrow, Parquet) whose first column is the time.
+/// Between rows both are lines.
 pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> Result<Comparison, Error> {
     let (a, b) = (load(first)?, load(reference)?);
     let (ta, tb) = (times(&a, first)?, times(&b, reference)?);
@@ -104,6 +106,7 @@ pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> 
         points: grid.len(),
         only_first,
         only_reference,
+        notes: [&a.note, &b.note].into_iter().flatten().cloned().collect(),
         different_times: far(ta[0], tb[0]) || far(ta[ta.len() - 1], tb[tb.len() - 1]),
         exceeded: variables.iter().filter(|v| v.within == Some(false)).count(),
         variables,
@@ -112,7 +115,7 @@ pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> 
 }
 
 fn load(path: &Path) -> Result<Table, Error> {
-    if path.is_dir() { read_prefix(&path.join(RESULTS)) } else { read(path) }
+    if path.is_dir() { read(&results_of(path)) } else { read(path) }
 }
 
 /// The first column, which must go forwards.

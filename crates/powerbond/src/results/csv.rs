@@ -1,17 +1,16 @@
 //! CSV files: RFC 4180, one header, shortest digits that give the same number back.
 
+use super::table::Table;
+use super::writer::Sink;
 use crate::Error;
 use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::io::{self, Write};
+use std::path::Path;
 
-/// Writes rows of numbers. What is older than a second is on disk; memory is bounded.
-pub struct Writer {
-    path: PathBuf,
+/// Rows as lines of text.
+pub(super) struct Rows {
     file: File,
     buffer: Vec<u8>,
-    flushed: Instant,
     digits: ryu::Buffer,
 }
 
@@ -19,69 +18,50 @@ const BUFFER: usize = 1 << 16;
 /// Of a file that is read, in bytes: it is kept in memory.
 const MAX_SIZE: u64 = 4_000_000_000;
 
-impl Writer {
+impl Rows {
     /// Creates the file and writes its header.
-    pub fn create<S: AsRef<str>>(path: &Path, header: impl IntoIterator<Item = S>) -> Result<Self, Error> {
-        let file = File::create(path).map_err(|e| Error::output(path, &e))?;
-        let mut writer = Writer {
-            path: path.to_owned(),
-            file,
-            buffer: Vec::with_capacity(2 * BUFFER),
-            flushed: Instant::now(),
-            digits: ryu::Buffer::new(),
-        };
+    pub fn create<S: AsRef<str>>(path: &Path, header: impl IntoIterator<Item = S>) -> io::Result<Self> {
+        let file = File::create(path)?;
+        let mut rows = Rows { file, buffer: Vec::with_capacity(2 * BUFFER), digits: ryu::Buffer::new() };
         for (i, name) in header.into_iter().enumerate() {
             if i > 0 {
-                writer.buffer.push(b',');
+                rows.buffer.push(b',');
             }
-            quote(name.as_ref(), &mut writer.buffer);
+            quote(name.as_ref(), &mut rows.buffer);
         }
-        writer.end_row()?;
-        writer.flush()?;
-        Ok(writer)
+        rows.buffer.extend_from_slice(END);
+        rows.flush()?;
+        Ok(rows)
+    }
+}
+
+const END: &[u8] = b"\r\n";
+
+impl Sink for Rows {
+    fn row(&mut self, values: &[f64]) -> io::Result<()> {
+        for (i, &value) in values.iter().enumerate() {
+            if i > 0 {
+                self.buffer.push(b',');
+            }
+            let text = if value.is_finite() {
+                let text = self.digits.format_finite(value);
+                text.strip_suffix(".0").unwrap_or(text)
+            } else if value.is_nan() {
+                "nan"
+            } else if value > 0.0 {
+                "inf"
+            } else {
+                "-inf"
+            };
+            self.buffer.extend_from_slice(text.as_bytes());
+        }
+        self.buffer.extend_from_slice(END);
+        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
-    /// Adds a field to the current row; `first` starts a row.
-    #[inline]
-    pub fn field(&mut self, value: f64, first: bool) {
-        if !first {
-            self.buffer.push(b',');
-        }
-        let text = if value.is_finite() {
-            let text = self.digits.format_finite(value);
-            text.strip_suffix(".0").unwrap_or(text)
-        } else if value.is_nan() {
-            "nan"
-        } else if value > 0.0 {
-            "inf"
-        } else {
-            "-inf"
-        };
-        self.buffer.extend_from_slice(text.as_bytes());
-    }
-
-    /// Ends the row; writes to disk when enough has gathered or a second has passed.
-    pub fn end_row(&mut self) -> Result<(), Error> {
-        self.buffer.extend_from_slice(b"\r\n");
-        if self.buffer.len() >= BUFFER || self.flushed.elapsed() >= Duration::from_secs(1) {
-            self.flush()?;
-        }
-        Ok(())
-    }
-
-    /// Adds a whole row.
-    pub fn row(&mut self, values: impl IntoIterator<Item = f64>) -> Result<(), Error> {
-        for (i, value) in values.into_iter().enumerate() {
-            self.field(value, i == 0);
-        }
-        self.end_row()
-    }
-
-    /// Writes everything to disk.
-    pub fn flush(&mut self) -> Result<(), Error> {
-        self.file.write_all(&self.buffer).map_err(|e| Error::output(&self.path, &e))?;
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.write_all(&self.buffer)?;
         self.buffer.clear();
-        self.flushed = Instant::now();
         Ok(())
     }
 }
@@ -96,31 +76,23 @@ fn quote(name: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// A table of numbers, column by column.
-pub struct Table {
-    /// Names of the columns.
-    pub header: Vec<String>,
-    /// One vector per column.
-    pub columns: Vec<Vec<f64>>,
-}
-
-impl Table {
-    /// The column called `name`.
-    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
-        self.header.iter().position(|h| h == name).map(|i| self.columns[i].clone())
-    }
-}
-
 /// Reads a CSV file of numbers with a header.
 pub fn read(path: &Path) -> Result<Table, Error> {
     parse(path, &crate::source::read(path, MAX_SIZE)?.text)
 }
 
-/// As [`read`], of a file that may still be written, or whose writer was killed: a last row without its end is left out.
-pub fn read_prefix(path: &Path) -> Result<Table, Error> {
+/// As [`read`], of a file that may still be written, or whose writer was killed. Lines of this library end in CR LF; if
+/// the last one of such a file does not, it was cut, and is left out.
+pub fn read_written(path: &Path) -> Result<Table, Error> {
     let source = crate::source::read(path, MAX_SIZE)?;
-    let end = source.text.rfind('\n').map_or(0, |i| i + 1);
-    parse(path, &source.text[..end])
+    let text = &source.text;
+    let ours = text.find('\n').is_some_and(|i| text[..i].ends_with('\r'));
+    let end = text.rfind('\n').map_or(0, |i| i + 1);
+    if !ours || end == text.len() {
+        return parse(path, text);
+    }
+    let note = format!("{}: the last row was cut when its run ended, and is left out", path.display());
+    Ok(Table { note: Some(note), ..parse(path, &text[..end])? })
 }
 
 fn parse(path: &Path, text: &str) -> Result<Table, Error> {
@@ -145,7 +117,7 @@ fn parse(path: &Path, text: &str) -> Result<Table, Error> {
                 column.push(number(line, text)?);
             }
         }
-        return Ok(Table { header, columns });
+        return Ok(Table { header, columns, note: None });
     }
     // Without quotes a line is a row: nothing is copied.
     for (k, row) in records.rest.lines().enumerate().filter(|(_, row)| !row.trim().is_empty()) {
@@ -162,7 +134,7 @@ fn parse(path: &Path, text: &str) -> Result<Table, Error> {
             return Err(wrong_length(line, count));
         }
     }
-    Ok(Table { header, columns })
+    Ok(Table { header, columns, note: None })
 }
 
 /// Records of a CSV text with the line each begins on.
@@ -216,14 +188,32 @@ mod tests {
     fn numbers_and_odd_names_come_back_as_they_were() {
         let path = std::env::temp_dir().join(format!("powerbond-csv-{}.csv", std::process::id()));
         let values = [0.1, -0.0, 1e-300, f64::MAX, 1.0 / 3.0, 100.0, 5e-324];
-        let mut writer = Writer::create(&path, ["time", "a \"quoted\"\nname, with comma"]).unwrap();
+        let mut rows = Rows::create(&path, ["time", "a \"quoted\"\nname, with comma"]).unwrap();
         for v in values {
-            writer.row([v, -v]).unwrap();
+            rows.row(&[v, -v]).unwrap();
         }
-        writer.flush().unwrap();
+        rows.flush().unwrap();
         let table = read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(table.header[1], "a \"quoted\"\nname, with comma");
         assert!(table.columns[0].iter().zip(values).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+
+    /// What a killed run leaves is read up to its last whole row; a table of somebody else needs no end of line.
+    #[test]
+    fn a_cut_row_is_left_out_and_said() {
+        let path = std::env::temp_dir().join(format!("powerbond-cut-{}.csv", std::process::id()));
+        for (text, rows, cut) in [
+            ("time,x\r\n0,1\r\n1,2.5\r\n", 2, false),
+            ("time,x\r\n0,1\r\n1,2.5", 1, true),
+            ("time,x\r\n0,1\r\n1", 1, true),
+            ("time,x\r\n", 0, false),
+            ("time,x\n0,1\n1,2.5", 2, false),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let table = read_written(&path).unwrap();
+            assert_eq!((table.rows(), table.note.is_some()), (rows, cut), "{text:?}");
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 }

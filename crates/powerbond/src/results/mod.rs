@@ -1,12 +1,21 @@
-//! What a run leaves behind: `results.csv`, `energy.csv`, `summary.json` and, on request, `jumps.csv`.
+//! What a run leaves behind: tables of results, energies and, on request, jumps, and `summary.json`.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod compare;
 pub mod csv;
+mod format;
 mod recorder;
 mod summary;
+mod table;
 mod verdict;
+mod writer;
 
 pub use compare::{Comparison, Difference, Tolerance, compare};
-pub use recorder::{ENERGY, JUMPS, RESULTS, Recorder};
-pub use summary::{BondSummary, EstimateSummary, SUMMARY, Steps, Summary, config};
+pub use format::{Format, find};
+pub use recorder::{ENERGY, JUMPS, Places, RESULTS, Recorder, TABLES};
+pub(crate) use summary::table_of;
+pub use summary::{BondSummary, EstimateSummary, Origin, SUMMARY, Steps, Summary, config};
+pub use table::{Table, read};
 pub use verdict::{ErrorEstimate, InputSummary, Reason, VerdictSummary};
+pub use writer::{Field, Flusher, Metadata, Writer};

@@ -1,19 +1,23 @@
-//! Writes `results.csv`, `energy.csv` and, on request, `jumps.csv` while a run goes on.
+//! Writes the tables of results, energies and, on request, jumps while a run goes on.
 
-use super::csv::Writer;
+use super::format::Format;
+use super::writer::{Field, Flusher, Metadata, Writer};
 use crate::Error;
 use crate::prepare::{Column, Prepared};
+use powerbond_core::network::VariableName;
 use powerbond_core::observer::{Flow, Observer, StartView, StepReport};
 use powerbond_core::view::StepView;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// An observer that writes rows. Recording changes no step: between steps, rows are interpolated linearly.
 pub struct Recorder {
     columns: Vec<Column>,
+    /// Dropped before the writers.
+    _flusher: Flusher,
     results: Writer,
     energy: Writer,
-    /// The file of jumps and the inputs in it.
+    /// The table of jumps and the inputs in it.
     jumps: Option<(Writer, Vec<usize>)>,
     /// Output on multiples of this after the start; `None`: every step.
     interval: Option<f64>,
@@ -29,46 +33,74 @@ pub struct Recorder {
     /// Net energy into each subsystem that has ports, and the place in it for each port.
     net: Vec<f64>,
     net_of: Vec<usize>,
+    /// Attempts that were taken back, and steps that were kept over tolerance, since the last row.
+    rejected: u32,
+    over_tolerance: u32,
     failure: Option<Error>,
 }
 
-/// The file of recorded variables.
-pub const RESULTS: &str = "results.csv";
-/// The file of powers, residuals, step sizes and error norms.
-pub const ENERGY: &str = "energy.csv";
-/// The file of input jumps at communication points.
-pub const JUMPS: &str = "jumps.csv";
+/// The table of recorded variables.
+pub const RESULTS: &str = "results";
+/// The table of powers, residuals, step sizes and error norms.
+pub const ENERGY: &str = "energy";
+/// The table of input jumps at communication points.
+pub const JUMPS: &str = "jumps";
+/// All tables of a run.
+pub const TABLES: [&str; 3] = [RESULTS, ENERGY, JUMPS];
+
+/// Where the tables of a run go.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Of all tables.
+    pub format: Format,
+    /// The run folder.
+    pub folder: PathBuf,
+    /// The file of recorded variables, if it is not in the folder under its usual name.
+    pub results: Option<PathBuf>,
+}
+
+impl Places {
+    /// The file of a table.
+    pub fn file(&self, table: &str) -> PathBuf {
+        match &self.results {
+            Some(file) if table == RESULTS => file.clone(),
+            _ => self.folder.join(self.format.file(table)),
+        }
+    }
+}
 
 impl Recorder {
-    /// Creates the files in `folder`; `jumps` asks for the jumps of inputs, too.
+    /// Creates the tables; `jumps` asks for the jumps of inputs, too, and `about` is said in all of them.
     pub fn create(
-        folder: &Path,
+        places: &Places,
         prepared: &Prepared,
         interval: Option<f64>,
         jumps: bool,
+        about: &Metadata,
     ) -> Result<Self, Error> {
-        let names = prepared.columns.iter().map(|(name, _)| name.to_string());
-        let results = Writer::create(&folder.join(RESULTS), std::iter::once("time".to_owned()).chain(names))?;
-        let mut header = vec!["time".to_owned(), "step_size".to_owned()];
-        header.extend(numbered(&prepared.estimators).into_iter().map(|name| format!("error.{name}")));
-        for (bond, ports) in prepared.names.bonds.iter().zip(&prepared.ports) {
-            header.extend(ports.iter().map(|p| format!("{bond}.P.{p}")));
-            header.extend(["dP", "dE", "dE_sum", "E"].map(|c| format!("{bond}.{c}")));
-        }
-        let subsystems = &prepared.names.subsystems;
+        let create =
+            |table: &str, fields: &[Field]| Writer::create(&places.file(table), places.format, fields, about);
+        let results = create(RESULTS, &results_fields(prepared))?;
         let bonds = &prepared.master.network().bonds;
         let owners: BTreeSet<usize> = bonds.ports.iter().map(|p| p.subsystem).collect();
         let owners: Vec<usize> = owners.into_iter().collect();
-        header.extend(owners.iter().map(|&s| format!("{}.E_net", subsystems[s])));
-        if !bonds.bonds.is_empty() {
-            header.push("system.dE_sum".to_owned());
-        }
         let net_of = bonds.ports.iter().filter_map(|p| owners.binary_search(&p.subsystem).ok()).collect();
-        let energy = Writer::create(&folder.join(ENERGY), header)?;
-        let jumps = jumps.then(|| jump_file(folder, prepared)).transpose()?;
+        let energy = create(ENERGY, &energy_fields(prepared, &owners))?;
+        let inputs = jumps.then(|| jumping(prepared));
+        let fields = |inputs: &Vec<usize>| {
+            let one = |&i: &usize| {
+                let name = &prepared.names.inputs[i];
+                Field::new(name.to_string(), prepared.unit(name))
+            };
+            std::iter::once(Field::new("time", "s")).chain(inputs.iter().map(one)).collect::<Vec<_>>()
+        };
+        let jumps = inputs.map(|list| Ok::<_, Error>((create(JUMPS, &fields(&list))?, list))).transpose()?;
+        let writers = [&results, &energy].into_iter().chain(jumps.as_ref().map(|(w, _)| w));
+        let flusher = Flusher::begin(writers).map_err(|e| Error::output(&places.folder, &e))?;
         let (n, bonds) = (prepared.columns.len(), prepared.names.bonds.len());
         Ok(Recorder {
             columns: prepared.columns.iter().map(|(_, c)| *c).collect(),
+            _flusher: flusher,
             results,
             energy,
             jumps,
@@ -83,20 +115,27 @@ impl Recorder {
             transmitted: vec![0.0; bonds],
             net: vec![0.0; owners.len()],
             net_of,
+            rejected: 0,
+            over_tolerance: 0,
             failure: None,
         })
     }
 
-    /// Puts everything on disk; the first failure of any row is reported here.
-    pub fn close(mut self) -> Result<(), Error> {
-        match self.failure.take() {
-            Some(error) => Err(error),
-            None => {
-                self.results.flush()?;
-                self.energy.flush()?;
-                self.jumps.as_mut().map_or(Ok(()), |(file, _)| file.flush())
-            }
+    /// Puts everything on disk and ends the tables, all of them whatever happens; the first failure is reported.
+    pub fn close(&mut self) -> Result<(), Error> {
+        let mut done = self.failure.take().map_or(Ok(()), Err);
+        let jumps = self.jumps.as_mut().map(|(writer, _)| writer);
+        for writer in [&mut self.results, &mut self.energy].into_iter().chain(jumps) {
+            let closed = writer.close();
+            done = done.and(closed);
         }
+        done
+    }
+
+    /// After [`Recorder::close`]: makes the files of formats that cannot grow.
+    pub fn convert(&self) -> Result<(), Error> {
+        let jumps = self.jumps.as_ref().map(|(writer, _)| writer);
+        [&self.results, &self.energy].into_iter().chain(jumps).try_for_each(Writer::convert)
     }
 
     fn gather(&mut self, inputs: &[f64], outputs: &[f64], probes: &[f64]) {
@@ -111,8 +150,8 @@ impl Recorder {
 
     fn write_results(&mut self, t: f64) -> Result<bool, Error> {
         let Some(interval) = self.interval else {
-            self.results.field(t, true);
-            self.current.iter().for_each(|&v| self.results.field(v, false));
+            self.results.field(t);
+            self.current.iter().for_each(|&v| self.results.field(v));
             self.results.end_row()?;
             return Ok(true);
         };
@@ -129,9 +168,9 @@ impl Recorder {
             } else {
                 (due - self.previous_t) / (t - self.previous_t)
             };
-            self.results.field(if near { t } else { due }, true);
+            self.results.field(if near { t } else { due });
             for (&a, &b) in self.previous.iter().zip(&self.current) {
-                self.results.field(if weight == 1.0 { b } else { a + weight * (b - a) }, false);
+                self.results.field(if weight == 1.0 { b } else { a + weight * (b - a) });
             }
             self.results.end_row()?;
             self.next += 1;
@@ -141,26 +180,28 @@ impl Recorder {
     }
 
     fn write_energy(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Result<(), Error> {
-        self.energy.field(step.span.end, true);
-        self.energy.field(step.span.h, false);
-        report.estimates.iter().for_each(|e| self.energy.field(e.norm, false));
+        self.energy.field(step.span.end);
+        self.energy.field(step.span.h);
+        report.estimates.iter().for_each(|e| self.energy.field(e.norm));
+        self.energy.field(f64::from(std::mem::take(&mut self.rejected)));
+        self.energy.field(f64::from(std::mem::take(&mut self.over_tolerance)));
         for (k, (flow, ports)) in step.flows.iter().zip(&step.bonds.bonds).enumerate() {
-            step.ports[ports.clone()].iter().for_each(|p| self.energy.field(p.power, false));
+            step.ports[ports.clone()].iter().for_each(|p| self.energy.field(p.power));
             let values = [flow.residual_power, self.pending[k], self.residual_sum[k], self.transmitted[k]];
-            values.iter().for_each(|&v| self.energy.field(v, false));
+            values.iter().for_each(|&v| self.energy.field(v));
             self.pending[k] = 0.0;
         }
-        self.net.iter().for_each(|&sum| self.energy.field(sum, false));
+        self.net.iter().for_each(|&sum| self.energy.field(sum));
         if !step.flows.is_empty() {
-            self.energy.field(self.residual_sum.iter().sum(), false);
+            self.energy.field(self.residual_sum.iter().sum());
         }
         self.energy.end_row()
     }
 
     fn write_jumps(&mut self, step: &StepView<'_>) -> Result<(), Error> {
         let Some((file, inputs)) = &mut self.jumps else { return Ok(()) };
-        file.field(step.span.end, true);
-        inputs.iter().for_each(|&i| file.field(step.fresh[i] - step.corrected_end[i], false));
+        file.field(step.span.end);
+        inputs.iter().for_each(|&i| file.field(step.fresh[i] - step.corrected_end[i]));
         file.end_row()
     }
 
@@ -185,15 +226,36 @@ pub(super) fn numbered(estimators: &[&str]) -> Vec<String> {
     estimators.iter().enumerate().map(one).collect()
 }
 
-/// `jumps.csv` and the inputs in it: those that outputs feed.
-fn jump_file(folder: &Path, prepared: &Prepared) -> Result<(Writer, Vec<usize>), Error> {
+/// Columns of the table of results.
+pub(super) fn results_fields(prepared: &Prepared) -> Vec<Field> {
+    let one = |(name, _): &(VariableName, Column)| Field::new(name.to_string(), prepared.unit(name));
+    std::iter::once(Field::new("time", "s")).chain(prepared.columns.iter().map(one)).collect()
+}
+
+/// Columns of the table of energies; `owners` are the subsystems with ports.
+fn energy_fields(prepared: &Prepared, owners: &[usize]) -> Vec<Field> {
+    let mut fields = vec![Field::new("time", "s"), Field::new("step_size", "s")];
+    let errors = numbered(&prepared.estimators).into_iter().map(|name| format!("error.{name}"));
+    fields.extend(errors.map(|name| Field::new(name, "1")));
+    fields.extend(["rejected", "over_tolerance"].map(|name| Field::new(name, "1")));
+    for (bond, ports) in prepared.names.bonds.iter().zip(&prepared.ports) {
+        fields.extend(ports.iter().map(|p| Field::new(format!("{bond}.P.{p}"), "W")));
+        fields.push(Field::new(format!("{bond}.dP"), "W"));
+        fields.extend(["dE", "dE_sum", "E"].map(|c| Field::new(format!("{bond}.{c}"), "J")));
+    }
+    let subsystems = &prepared.names.subsystems;
+    fields.extend(owners.iter().map(|&s| Field::new(format!("{}.E_net", subsystems[s]), "J")));
+    if !prepared.names.bonds.is_empty() {
+        fields.push(Field::new("system.dE_sum", "J"));
+    }
+    fields
+}
+
+/// Inputs that jump: those that outputs feed.
+fn jumping(prepared: &Prepared) -> Vec<usize> {
     let network = prepared.master.network();
     let external = |i: usize| network.externals.iter().any(|e| e.input == i);
-    let inputs: Vec<usize> =
-        (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i) && !external(i)).collect();
-    let names = inputs.iter().map(|&i| prepared.names.inputs[i].to_string());
-    let file = Writer::create(&folder.join(JUMPS), std::iter::once("time".to_owned()).chain(names))?;
-    Ok((file, inputs))
+    (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i) && !external(i)).collect()
 }
 
 impl Observer for Recorder {
@@ -205,6 +267,8 @@ impl Observer for Recorder {
     }
 
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        self.rejected = self.rejected.saturating_add(report.rejections);
+        self.over_tolerance = self.over_tolerance.saturating_add(u32::from(report.over_tolerance));
         for (k, flow) in step.flows.iter().enumerate() {
             self.pending[k] += flow.residual_energy;
             self.residual_sum[k] += flow.residual_energy;

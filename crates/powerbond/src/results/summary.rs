@@ -1,18 +1,20 @@
 //! `summary.json`: what a run came to.
 
-use super::recorder::numbered;
+use super::format::find;
+use super::recorder::{JUMPS, Places, RESULTS, TABLES, numbered, results_fields};
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
+use super::writer::{Field, Metadata};
 use crate::check;
 use crate::pace::RealTime;
 use crate::prepare::Prepared;
-use crate::system::{Refresh, SimulatorSpec, System};
+use crate::system::{Identify, Refresh, SimulatorSpec, System};
 use powerbond_core::correction::CorrectionReport;
 use powerbond_core::statistics::NormStatistics;
 use powerbond_core::watch::Spike;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The file of the summary.
 pub const SUMMARY: &str = "summary.json";
@@ -24,7 +26,7 @@ pub struct Summary {
     pub schema: u32,
     /// Name of the system.
     pub system: String,
-    /// `finished`, `stopped` or `failed`.
+    /// `finished`, `stopped`, `failed` or, until it has ended, `running`.
     pub outcome: &'static str,
     /// Why it failed.
     pub error: Option<String>,
@@ -56,6 +58,12 @@ pub struct Summary {
     pub real_time: Option<RealTime>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// When the run began: date and time in UTC, as in ISO 8601.
+    pub started: String,
+    /// The tables: `results`, `energy` and, if asked for, `jumps`, relative to the run folder.
+    pub files: Value,
+    /// Units of the recorded variables, where they are known.
+    pub units: Value,
     /// The configuration that was used, defaults included.
     pub config: Value,
     /// Versions of what made the run.
@@ -217,11 +225,80 @@ pub struct SubsystemSummary {
     pub net_energy: Option<f64>,
 }
 
+/// What is known of a run before its first step.
+pub struct Origin {
+    started: String,
+    files: Value,
+    units: Value,
+    config: Value,
+    hashes: Value,
+}
+
+impl Origin {
+    /// Of a run that begins now and writes its tables to `places`.
+    pub fn new(system: &System, prepared: &Prepared, places: &Places) -> Self {
+        let file = |table: &str| {
+            let file = places.file(table);
+            // What lies outside the folder is found from anywhere.
+            match file.strip_prefix(&places.folder) {
+                Ok(inside) => inside.to_owned(),
+                Err(_) => std::path::absolute(&file).unwrap_or(file),
+            }
+        };
+        let tables = TABLES.into_iter().filter(|t| *t != JUMPS || system.record.jumps);
+        let known = |f: Field| (!f.unit.is_empty()).then_some((f.name, Value::from(f.unit)));
+        Origin {
+            started: crate::date::utc(std::time::SystemTime::now()),
+            files: tables.map(|t| (t.to_owned(), json!(file(t)))).collect::<serde_json::Map<_, _>>().into(),
+            units: results_fields(prepared)
+                .into_iter()
+                .filter_map(known)
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            config: config(system, prepared),
+            hashes: hashes(system),
+        }
+    }
+
+    /// The effective configuration.
+    pub fn config(&self) -> &Value {
+        &self.config
+    }
+
+    /// What goes into tables that have a place for it.
+    pub fn metadata(&self, system: &System) -> Metadata {
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let list = [
+            ("system", Value::from(&*system.name)),
+            ("version", env!("CARGO_PKG_VERSION").into()),
+            ("started", self.started.as_str().into()),
+            ("simulation", self.config["simulation"].clone()),
+            ("method", self.config["method"].clone()),
+            ("hashes", self.hashes.clone()),
+        ];
+        list.iter().map(|(key, value)| (format!("powerbond.{key}"), text(value))).collect()
+    }
+}
+
+/// The table of results of a run folder, wherever its summary says that it is.
+pub fn results_of(folder: &Path) -> PathBuf {
+    let text = std::fs::read_to_string(folder.join(SUMMARY)).unwrap_or_default();
+    let summary: Value = serde_json::from_str(&text).unwrap_or_default();
+    table_of(folder, &summary, RESULTS)
+}
+
+/// A table of a run folder with this summary: where the summary says, or by its usual names.
+pub fn table_of(folder: &Path, summary: &Value, table: &str) -> PathBuf {
+    let said = summary["files"][table].as_str().map(|file| folder.join(file));
+    said.filter(|file| file.is_file()).unwrap_or_else(|| find(folder, table))
+}
+
 impl Summary {
-    /// Collects the numbers after a run.
+    /// Collects the numbers of a run.
     pub fn new(
         system: &System,
         prepared: &Prepared,
+        origin: &Origin,
         outcome: &'static str,
         error: Option<String>,
         seconds: f64,
@@ -325,9 +402,12 @@ impl Summary {
             seconds,
             real_time,
             warnings,
-            config: config(system, prepared),
+            started: origin.started.clone(),
+            files: origin.files.clone(),
+            units: origin.units.clone(),
+            config: origin.config.clone(),
             versions: json!({ "powerbond": env!("CARGO_PKG_VERSION") }),
-            hashes: hashes(system),
+            hashes: origin.hashes.clone(),
         }
     }
 }
@@ -417,15 +497,30 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "params": s.params.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),
         },
         "parameters": parameters(system),
+        "record": {
+            "format": system.record.format.value.name(),
+            "variables": system.record.variables.iter().map(|v| &v.value).collect::<Vec<_>>(),
+            "exclude": system.record.exclude.iter().map(|v| &v.value).collect::<Vec<_>>(),
+            "jumps": system.record.jumps,
+        },
         "method": {
             "schedule": m.schedule.to_json(),
-            "hold": m.hold,
+            "kind": m.kind.as_ref().map(crate::catalogue::PolicySpec::to_json),
+            "hold": if m.variable_hold { json!("variable") } else { json!(m.hold) },
+            "values_only": m.values_only.value.name(),
+            "identify": match &m.identify {
+                Identify::Off => json!(false),
+                Identify::All => json!(true),
+                Identify::Some(list) => list.iter().map(|n| n.value.clone()).collect::<Vec<_>>().into(),
+            },
             "holds": m.holds.iter().map(|(name, order)| (name.value.to_string(), json!(order))).collect::<serde_json::Map<_, _>>(),
             "correction": m.correction.to_json(),
             "estimator": m.estimator.to_json(),
             "monitors": m.monitors.iter().map(|p| p.to_json()).collect::<Vec<_>>(),
             "controller": m.controller.to_json(),
+            "slopes": if m.slopes.value { "outputs" } else { "differences" },
             "refresh": match &m.refresh {
+                Refresh::Auto => "auto".into(),
                 Refresh::Off => json!(false),
                 Refresh::All(_) => json!(true),
                 Refresh::Some(list) => list.iter().map(|n| n.value.clone()).collect::<Vec<_>>().into(),

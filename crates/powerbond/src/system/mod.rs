@@ -8,7 +8,8 @@ mod toml;
 mod verdict;
 
 use crate::Error;
-use crate::catalogue::{Kind, PolicySpec};
+use crate::catalogue::{self, Feeding, Kind, KnobValue, PolicySpec};
+use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
 use powerbond_core::bond::Quadrature;
@@ -225,6 +226,19 @@ pub enum Refresh {
     Off,
     /// Everybody who has feed-through.
     All(At<()>),
+    /// Everybody who has feed-through and can.
+    Auto,
+    /// These.
+    Some(Vec<At<String>>),
+}
+
+/// Whose feed-through is found out as the run goes on, to improve outputs that were computed with old inputs.
+#[derive(Clone, Debug)]
+pub enum Identify {
+    /// Nobody's.
+    Off,
+    /// That of everybody who has feed-through and is not refreshed.
+    All,
     /// These.
     Some(Vec<At<String>>),
 }
@@ -232,10 +246,16 @@ pub enum Refresh {
 /// `[method]`.
 #[derive(Clone, Debug)]
 pub struct Method {
+    /// The whole method that the parts belong to, if one was chosen.
+    pub kind: Option<PolicySpec>,
     /// Who steps when.
     pub schedule: PolicySpec,
-    /// Hold order of all inputs.
+    /// Hold order of all inputs; the highest one if it varies.
     pub hold: u8,
+    /// The hold order of each input follows its jumps.
+    pub variable_hold: bool,
+    /// What subsystems that take values only are given of a held input.
+    pub values_only: At<Feeding>,
     /// Hold orders of single inputs.
     pub holds: Vec<(At<VariableName>, u8)>,
     /// How held inputs are corrected.
@@ -248,23 +268,64 @@ pub struct Method {
     pub controller: PolicySpec,
     /// Re-reading of feed-through outputs.
     pub refresh: Refresh,
+    /// Feed-through that is found out.
+    pub identify: Identify,
     /// How metered energies are summed.
     pub quadrature: Quadrature,
+    /// Slopes of held inputs come from derivatives of outputs, where a subsystem gives them.
+    pub slopes: At<bool>,
 }
 
 impl Default for Method {
     fn default() -> Self {
         Method {
+            kind: None,
             schedule: PolicySpec::named(Kind::Schedule, "jacobi"),
             hold: 0,
+            variable_hold: false,
+            values_only: At::default(Feeding::Value),
             holds: Vec::new(),
             correction: PolicySpec::named(Kind::Correction, "none"),
             estimator: PolicySpec::named(Kind::Estimator, "none"),
             monitors: Vec::new(),
             controller: PolicySpec::named(Kind::Controller, "fixed"),
             refresh: Refresh::Off,
+            identify: Identify::Off,
             quadrature: Quadrature::Rectangle,
+            slopes: At::default(false),
         }
+    }
+}
+
+impl Method {
+    /// The default: everything is chosen from what the subsystems can do. The error follows the tolerance, 1e-3 if not given.
+    pub fn auto(tolerance: Option<At<f64>>) -> Self {
+        let given = tolerance.map(|t| ("tolerance", t.with(KnobValue::Number(t.value))));
+        let with = |kind, name| PolicySpec {
+            knobs: given.iter().cloned().collect(),
+            ..PolicySpec::named(kind, name)
+        };
+        Method {
+            kind: Some(with(Kind::Method, "auto")),
+            hold: 2,
+            variable_hold: true,
+            values_only: At::default(Feeding::Auto),
+            estimator: with(Kind::Estimator, "jump"),
+            controller: PolicySpec::named(Kind::Controller, "ecco"),
+            refresh: Refresh::Auto,
+            identify: Identify::All,
+            ..Method::default()
+        }
+    }
+
+    /// Whether nobody chose it.
+    pub fn is_implicit(&self) -> bool {
+        self.kind.as_ref().is_some_and(|kind| kind.entry.place().is_none())
+    }
+
+    /// The tolerance of the whole method, if it has one.
+    pub fn tolerance(&self) -> Option<f64> {
+        self.kind.as_ref().map(|kind| kind.number("tolerance").unwrap_or(catalogue::DEFAULT_TOLERANCE))
     }
 }
 
@@ -277,6 +338,22 @@ pub struct Record {
     pub exclude: Vec<At<String>>,
     /// The jumps of all coupled inputs are written, too.
     pub jumps: bool,
+    /// How tables are written.
+    pub format: At<Format>,
+    /// The file of recorded variables, if it is not in the folder of the results.
+    pub file: Option<PathBuf>,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Record {
+            variables: vec![At::default("*".to_owned())],
+            exclude: Vec::new(),
+            jumps: false,
+            format: At::default(Format::default()),
+            file: None,
+        }
+    }
 }
 
 /// Sub-steps of a subsystem in one macro step: each is a stage that is kept in memory.
@@ -288,6 +365,25 @@ const SYSTEM_FILE: &str = "system.toml";
 const MAX_SIZE: u64 = 64_000_000;
 
 impl System {
+    /// Lets `auto` run it with a tolerance: the parts of `auto` that the file replaces stay, any other method does not.
+    pub fn set_tolerance(&mut self, tolerance: At<f64>) -> Result<(), Error> {
+        catalogue::check_knob(Kind::Method, "auto", "tolerance", &tolerance)?;
+        let auto = Method::auto(Some(tolerance.clone()));
+        match &mut self.method {
+            own if own.kind.is_some() => {
+                own.kind = auto.kind;
+                if own.estimator.name() == "jump" {
+                    own.estimator = auto.estimator;
+                }
+            }
+            other => {
+                *other = auto;
+                self.simulation.step = None;
+            }
+        }
+        Ok(())
+    }
+
     /// Reads a system file, `system.toml` in a folder, or a single FMU (a `.fmu` file or its unpacked folder).
     pub fn load(path: impl AsRef<Path>) -> Result<System, Error> {
         let path = path.as_ref();

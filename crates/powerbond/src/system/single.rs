@@ -64,7 +64,7 @@ pub fn system(path: &Path) -> Result<System, Error> {
         inputs: Vec::new(),
         bonds: Vec::new(),
         method: Method::default(),
-        record: Record { variables: vec![At::default("*".to_owned())], exclude: Vec::new(), jumps: false },
+        record: Record::default(),
         verdict: VerdictSpec::default(),
         scenario: None,
         notes: Vec::new(),

@@ -2,17 +2,19 @@
 
 use super::reader::{Node, Table, top};
 use super::{
-    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, Method, Record, Refresh, SignalSpec,
-    Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec,
+    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, Identify, Method, Record, Refresh,
+    SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec,
 };
 use crate::Error;
-use crate::catalogue::{self, Kind, PolicySpec};
+use crate::catalogue::{self, Feeding, Kind, PolicySpec};
+use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
 use ::toml::de::DeTable;
 use powerbond_core::bond::Quadrature;
 use powerbond_core::clock::EndRule;
 use powerbond_core::network::{Initial, VariableName};
+use powerbond_core::suggest::hint;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,8 +24,22 @@ const SIMULATION: &[&str] =
     &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe", "scenario", "params"];
 const SUBSYSTEM: &[&str] =
     &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through"];
-const METHOD: &[&str] =
-    &["schedule", "hold", "holds", "correction", "estimator", "monitors", "controller", "refresh", "meter"];
+const METHOD: &[&str] = &[
+    "kind",
+    "tolerance",
+    "schedule",
+    "hold",
+    "holds",
+    "values_only",
+    "correction",
+    "estimator",
+    "monitors",
+    "controller",
+    "refresh",
+    "identify",
+    "meter",
+    "slopes",
+];
 
 /// Reads a system from its text.
 pub fn read(source: Arc<Source>) -> Result<System, Error> {
@@ -68,7 +84,11 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
         }
     }
     let simulation = simulation(file.get("simulation"))?;
-    let method = file.get("method").map_or_else(|| Ok(Method::default()), method)?;
+    let method = match file.get("method") {
+        Some(node) => method(node)?,
+        None if simulation.step.is_none() => Method::auto(None),
+        None => Method::default(),
+    };
     let record = record(file.get("record"))?;
     let verdict = file.get("verdict").map_or_else(|| Ok(VerdictSpec::default()), VerdictSpec::read)?;
     let scenario = simulation_key(&file, "scenario")?;
@@ -380,11 +400,45 @@ fn bond(name: At<String>, node: Node<'_>) -> Result<Bond, Error> {
 
 fn method(node: Node<'_>) -> Result<Method, Error> {
     let table = node.table("`[method]`", METHOD)?;
-    let defaults = Method::default();
+    let tolerance = table.get("tolerance");
+    let defaults = match table.get("kind") {
+        None => match tolerance {
+            Some(n) => return n.fail("`tolerance` belongs to a whole method: add `kind = \"auto\"`, or give the estimator its own: \
+                                     estimator = { kind = \"…\", tolerance = … }"),
+            None => Method::default(),
+        },
+        Some(n) => {
+            let kind = PolicySpec::read(Kind::Method, n)?;
+            let number = |n: Node<'_>| Ok(n.at(catalogue::knob_number(Kind::Method, kind.name(), "tolerance", n)?));
+            let auto = Method::auto(tolerance.map(number).transpose()?);
+            let knobs = auto.kind.map_or(Vec::new(), |kind| kind.knobs);
+            Method { kind: Some(PolicySpec { knobs, ..kind }), ..auto }
+        }
+    };
     let policy = |kind: Kind, default: PolicySpec| {
         table.get(kind.key()).map_or(Ok(default), |n| PolicySpec::read(kind, n))
     };
     let order = |n: Node<'_>| Ok::<u8, Error>(n.count(0, 2)?.value as u8);
+    let (hold, variable_hold) = match table.get("hold") {
+        None => (defaults.hold, defaults.variable_hold),
+        Some(n) if n.is_text() => (choice(n, &[("variable", 2)])?, true),
+        Some(n) => (order(n)?, false),
+    };
+    let values_only = match table.get("values_only") {
+        None => defaults.values_only,
+        Some(n) => n.at(choice(n, &Feeding::NAMES)?),
+    };
+    let identify = match table.get("identify") {
+        None => defaults.identify,
+        Some(n) if n.is_flag() => {
+            if n.flag()?.value {
+                Identify::All
+            } else {
+                Identify::Off
+            }
+        }
+        Some(n) => Identify::Some(n.texts()?),
+    };
     let mut holds = Vec::new();
     if let Some(list) = table.get("holds") {
         for (name, value) in list.open_table()?.entries() {
@@ -400,7 +454,8 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
             .collect::<Result<_, Error>>()?,
     };
     let refresh = match table.get("refresh") {
-        None => Refresh::Off,
+        None => defaults.refresh,
+        Some(n) if n.is_text() => choice(n, &[("auto", ())]).map(|()| Refresh::Auto)?,
         Some(n) if n.is_flag() => {
             if n.flag()?.value {
                 Refresh::All(n.at(()))
@@ -414,26 +469,56 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
         .get("meter")
         .map(|n| choice(n, &[("rectangle", Quadrature::Rectangle), ("trapezoid", Quadrature::Trapezoid)]))
         .transpose()?;
+    let slopes = table
+        .get("slopes")
+        .map(|n| Ok::<_, Error>(n.at(choice(n, &[("differences", false), ("outputs", true)])?)))
+        .transpose()?;
     Ok(Method {
+        kind: defaults.kind,
         schedule: policy(Kind::Schedule, defaults.schedule)?,
-        hold: table.get("hold").map_or(Ok(0), order)?,
+        hold,
+        variable_hold,
+        values_only,
         holds,
         correction: policy(Kind::Correction, defaults.correction)?,
         estimator: policy(Kind::Estimator, defaults.estimator)?,
         monitors,
         controller: policy(Kind::Controller, defaults.controller)?,
         refresh,
+        identify,
         quadrature: quadrature.unwrap_or_default(),
+        slopes: slopes.unwrap_or(defaults.slopes),
     })
 }
 
 fn record(node: Option<Node<'_>>) -> Result<Record, Error> {
-    let table = node.map(|n| n.table("`[record]`", &["variables", "exclude", "jumps"])).transpose()?;
-    let texts =
-        |key, default: Vec<At<String>>| table.and_then(|t| t.get(key)).map_or(Ok(default), |n| n.texts());
-    Ok(Record {
-        variables: texts("variables", vec![At::default("*".to_owned())])?,
-        exclude: texts("exclude", Vec::new())?,
-        jumps: table.and_then(|t| t.get("jumps")).map_or(Ok(false), |n| Ok::<_, Error>(n.flag()?.value))?,
-    })
+    let mut record = Record::default();
+    let Some(node) = node else { return Ok(record) };
+    let table = node.table("`[record]`", &["variables", "exclude", "jumps", "format"])?;
+    if let Some(node) = table.get("variables") {
+        record.variables = node.texts()?;
+    }
+    if let Some(node) = table.get("exclude") {
+        record.exclude = node.texts()?;
+    }
+    if let Some(node) = table.get("jumps") {
+        record.jumps = node.flag()?.value;
+    }
+    if let Some(node) = table.get("format") {
+        record.format = format(node)?;
+    }
+    Ok(record)
+}
+
+fn format(node: Node<'_>) -> Result<At<Format>, Error> {
+    let name = node.text()?;
+    match Format::named(&name.value) {
+        Some(format) => Ok(name.with(format)),
+        None => {
+            let known = Format::ALL.map(Format::name);
+            let hint = hint(&name.value, known.iter().copied());
+            let list = known.map(|n| format!("`\"{n}\"`")).join(", ");
+            node.fail(format!("there is no format `{}`; there are {list}.{hint}", name.value))
+        }
+    }
 }

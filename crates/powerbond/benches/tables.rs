@@ -1,8 +1,8 @@
 //! Writing results beside a plain C loop of `fprintf("%.17g")` over the same numbers, in the same run, as a ratio.
 //!
-//! `cargo bench -p powerbond --bench csv`; needs a C compiler called `cc`.
+//! `cargo bench -p powerbond --features arrow --bench tables`; needs a C compiler called `cc`.
 
-use powerbond::results::csv::Writer;
+use powerbond::results::{Field, Format, Writer};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -45,17 +45,28 @@ int main(int argc, char **argv) {
 "#;
 
 fn main() {
-    let folder = std::env::temp_dir().join(format!("powerbond-bench-csv-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("powerbond-bench-tables-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let program = compile(&folder);
     let rows: Vec<Vec<f64>> = (0..ROWS).map(|r| (0..COLUMNS).map(|c| value(r, c)).collect()).collect();
-    let ours = best(|| write(&folder.join("ours.csv"), &rows));
     let theirs = best(|| run(&program, &folder.join("theirs.csv")));
     let size = |name: &str| std::fs::metadata(folder.join(name)).expect("a file").len() as f64 / 1e6;
     println!("{ROWS} rows of {COLUMNS} numbers");
-    println!("  powerbond          {:7.1} ms  {:5.1} MB", 1e3 * ours, size("ours.csv"));
     println!("  C fprintf(%.17g)   {:7.1} ms  {:5.1} MB", 1e3 * theirs, size("theirs.csv"));
-    println!("  ratio              {:7.2}", ours / theirs);
+    for (format, allowed) in [(Format::Csv, "1.5"), (Format::Arrow, "0.2"), (Format::Parquet, "no limit")] {
+        if !format.is_built_in() {
+            println!("  {:<18} needs `--features arrow`", format.name());
+            continue;
+        }
+        let name = format.file("ours");
+        let ours = best(|| write(&folder.join(&name), format, &rows));
+        let (time, ratio) = (1e3 * ours, ours / theirs);
+        println!(
+            "  {:<18} {time:7.1} ms  {:5.1} MB  ratio {ratio:.3} ({allowed})",
+            format.name(),
+            size(&name)
+        );
+    }
     std::fs::remove_dir_all(&folder).expect("the folder goes");
 }
 
@@ -63,13 +74,14 @@ fn best(mut run: impl FnMut() -> f64) -> f64 {
     (0..5).map(|_| run()).fold(f64::INFINITY, f64::min)
 }
 
-fn write(path: &Path, rows: &[Vec<f64>]) -> f64 {
+fn write(path: &Path, format: Format, rows: &[Vec<f64>]) -> f64 {
     let begun = Instant::now();
-    let mut writer = Writer::create(path, (0..COLUMNS).map(|c| format!("x{c}"))).expect("a file");
+    let fields: Vec<Field> = (0..COLUMNS).map(|c| Field::new(format!("x{c}"), "")).collect();
+    let mut writer = Writer::create(path, format, &fields, &Vec::new()).expect("a file");
     for row in rows {
         writer.row(row.iter().copied()).expect("a row");
     }
-    writer.flush().expect("all rows");
+    writer.close().and_then(|()| writer.convert()).expect("all rows");
     begun.elapsed().as_secs_f64()
 }
 

@@ -1,0 +1,285 @@
+//! The project's own C FMUs in the command: what exporters do not do.
+
+use crate::lab::{Lab, edit, root};
+use std::process::Command;
+
+/// Puts the FMU `name` of `crates/fmi/tests/fmus` into a lab, as an unpacked folder, its description changed by `change`.
+fn place(lab: &Lab, name: &str, folder: &str, change: impl Fn(String) -> String) {
+    let sources = root().join("crates/fmi/tests/fmus");
+    let platform = if name.ends_with('3') { "x86_64-linux" } else { "linux64" };
+    let binaries = lab.dir.join(folder).join("binaries").join(platform);
+    std::fs::create_dir_all(&binaries).unwrap();
+    let status = Command::new("cc")
+        .args(["-O2", "-shared", "-fPIC", "-o"])
+        .arg(binaries.join(format!("{name}.so")))
+        .arg(sources.join(format!("{name}.c")))
+        .arg("-lm")
+        .status()
+        .expect("a C compiler called `cc` is needed");
+    assert!(status.success(), "{name}.c does not compile");
+    let xml = std::fs::read_to_string(sources.join(format!("{name}.xml"))).unwrap();
+    lab.write(&format!("{folder}/modelDescription.xml"), change(xml));
+}
+
+/// Two integrators in a ring: x' = y, y' = −x.
+const RING: &str = r#"[simulation]
+stop = 1.0
+step = 0.1
+[subsystems.a]
+fmu = "a"
+[subsystems.b]
+fmu = "b"
+[[connections]]
+from = "a.x"
+to = "b.u"
+convert_units = false
+[[connections]]
+from = "b.x"
+to = "a.u"
+gain = -1.0
+convert_units = false
+"#;
+
+#[test]
+fn strict_checks_refuse_what_is_understood_all_the_same() {
+    let lab = Lab::with(RING);
+    place(&lab, "integrator2", "a", |xml| xml);
+    place(&lab, "integrator3", "b", |xml| xml);
+    let clean = lab.powerbond(&["check", "system.toml", "--strict"]);
+    assert_eq!(clean.code, 0, "{}", clean.err);
+    assert!(!clean.out.contains("finding"), "{}", clean.out);
+
+    let odd = |xml: String| {
+        let xml = edit(&xml, "<CoSimulation ", "<CoSimulation isFriendly=\"true\" ");
+        edit(&xml, "nominal=\"10\"", "nominal=\"1,0\"")
+    };
+    place(&lab, "integrator2", "a", odd);
+    let line = |part: &str| {
+        let text = std::fs::read_to_string(lab.dir.join("a/modelDescription.xml")).unwrap();
+        1 + text.lines().position(|l| l.contains(part)).unwrap()
+    };
+    let tolerant = lab.powerbond(&["check", "system.toml"]);
+    assert_eq!(tolerant.code, 0, "{}", tolerant.err);
+    assert!(tolerant.out.contains("2 finding(s)"), "{}", tolerant.out);
+    let strict = lab.powerbond(&["check", "system.toml", "--strict"]);
+    assert_eq!(strict.code, 3, "{}", strict.err);
+    for wanted in [
+        format!("finding: a: modelDescription.xml:{}: ", line("isFriendly")),
+        format!("finding: a: modelDescription.xml:{}: `nominal` is `1,0`", line("1,0")),
+        "system.toml: 2 finding(s) with --strict".to_owned(),
+    ] {
+        assert!(strict.err.contains(&wanted), "`{wanted}` in\n{}", strict.err);
+    }
+    let document = lab.powerbond(&["check", "system.toml", "--strict", "--json"]);
+    assert_eq!((document.code, &document.json()["findings"][0]["line"]), (3, &line("isFriendly").into()));
+}
+
+/// Two FMUs that talk to each other, one of FMI 2.0, one of FMI 3.0.
+const TALK: &str = r#"[simulation]
+stop = 1.0
+step = 0.1
+[subsystems.a]
+fmu = "a"
+parameters = { name = "Änne" }
+[subsystems.b]
+fmu = "b"
+parameters = { name = "b" }
+[[connections]]
+from = "a.said"
+to = "b.heard"
+[[connections]]
+from = "b.said"
+to = "a.heard"
+"#;
+
+/// Both count the steps of the other as they hear of them: at the end of step n what was said at its beginning, n − 1.
+#[test]
+fn texts_travel_between_all_versions() {
+    for (a, b) in [("words2", "words3"), ("words2", "words2"), ("words3", "words3"), ("words3", "words2")] {
+        let lab = Lab::with(TALK);
+        place(&lab, a, "a", |xml| xml);
+        place(&lab, b, "b", |xml| xml);
+        lab.runs(&[]);
+        let results = lab.results();
+        for column in ["a.number", "b.number"] {
+            let wanted: Vec<f64> = (0..=10).map(|n| f64::from((n - 1).max(0))).collect();
+            assert_eq!(results.column(column), wanted, "{a}, {b}: {column}");
+        }
+        assert!(!results.header.iter().any(|name| name.ends_with("said")), "texts are not recorded");
+        // As many texts came as were new: one for the start and one per step.
+        assert!(results.column("a.sets").last().unwrap() - 10.0 < 2.0, "{a}, {b}");
+        let checked = lab.powerbond(&["check", "system.toml", "--graph", "g.svg"]);
+        assert_eq!(checked.code, 0, "{}", checked.err);
+        assert!(checked.out.contains("b.heard = a.said"), "{}", checked.out);
+        let svg = std::fs::read_to_string(lab.dir.join("g.svg")).unwrap();
+        assert!(svg.contains("heard") && svg.contains("said"));
+    }
+}
+
+/// Steps in pairs are taken back and made again; texts come back with them.
+#[test]
+fn texts_are_taken_back_with_their_steps() {
+    let method = "[method]\nmonitors = [\"richardson\"]\n";
+    let rows = |method: &str, events: &str| {
+        let system = edit(TALK, "fmu = \"b\"", &format!("fmu = \"b\"\noptions = {{ events = {events} }}"));
+        // The estimate needs a number to compare.
+        let number =
+            "[subsystems.c]\nmodel = \"algebraic/gain\"\n[[connections]]\nfrom = \"a.steps\"\nto = \"c.u\"\n";
+        let lab = Lab::with(&format!("{system}{number}{method}"));
+        place(&lab, "words2", "a", |xml| xml);
+        place(&lab, "words3", "b", |xml| xml);
+        lab.runs(&[]);
+        let results = lab.results();
+        ["a.number", "b.number"].map(|name| results.column(name))
+    };
+    let plain = rows("", "false");
+    assert_eq!(rows(method, "false"), plain);
+    assert_eq!(rows(method, "true"), plain);
+    assert_eq!(rows("", "true"), plain, "with event mode, discrete inputs change in it");
+}
+
+#[test]
+fn binaries_and_elements_of_arrays_travel() {
+    let wires = "[[connections]]\nfrom = \"a.bytes_out\"\nto = \"b.bytes_in\"\n\
+                 [[connections]]\nfrom = \"a.said\"\nto = \"b.pair[2]\"\n\
+                 [[connections]]\nfrom = \"b.swapped[1]\"\nto = \"a.heard\"\n";
+    let lab = Lab::with(&format!("{}{wires}", TALK.split("[[connections]]").next().unwrap()));
+    place(&lab, "words3", "a", |xml| xml);
+    place(&lab, "words3", "b", |xml| xml);
+    lab.runs(&[]);
+    let results = lab.results();
+    // At the end of step n its inputs are those of its beginning: n − 1 bytes.
+    let wanted: Vec<f64> = (0..=10).map(|n| f64::from((n - 1).max(0))).collect();
+    assert_eq!(results.column("b.size"), wanted);
+    // a hears its own words from the second element of b's pair, another step later.
+    let wanted: Vec<f64> = (0..=10).map(|n| f64::from((n - 2).max(0))).collect();
+    assert_eq!(results.column("a.number"), wanted);
+}
+
+#[test]
+fn texts_and_binaries_connect_to_their_like_only() {
+    let check = |from: &str, to: &str, more: &str, says: &[&str]| {
+        let head = TALK.split("[[connections]]").next().unwrap();
+        let lab = Lab::with(&format!("{head}[[connections]]\nfrom = {from}\nto = \"{to}\"\n{more}"));
+        place(&lab, "words3", "a", |xml| xml);
+        place(&lab, "words3", "b", |xml| {
+            edit(
+                &xml,
+                "<UInt64 name=\"size\"",
+                "<Float64 name=\"u\" valueReference=\"20\" causality=\"input\" start=\"0\"/><UInt64 name=\"size\"",
+            )
+        });
+        let ran = lab.run(&[]);
+        assert_eq!(ran.code, 3, "{from} → {to}: {}", ran.err);
+        for part in ["system.toml:"].iter().chain(says) {
+            assert!(ran.err.contains(part), "`{part}` in\n{}", ran.err);
+        }
+    };
+    check(
+        "\"a.said\"",
+        "b.bytes_in",
+        "",
+        &["`a.said` is a text", "`b.bytes_in` is a binary of type text/csv"],
+    );
+    check("\"a.steps\"", "b.heard", "", &["`a.steps` is a real number", "`b.heard` is a text"]);
+    check("\"a.said\"", "b.u", "", &["`a.said` is a text", "`b.u` is a real number"]);
+    check("\"a.heard\"", "b.heard", "", &["`a.heard` is an input, an output is needed"]);
+    check("\"a.said\"", "b.said", "", &["`b.said` is an output, an input is needed"]);
+    check("\"a.said\"", "b.heard", "gain = 2", &["passed on as it is"]);
+    let twice = "[[connections]]\nfrom = \"b.said\"\nto = \"b.heard\"\n";
+    check("\"a.said\"", "b.heard", twice, &["fed already"]);
+    check("\"a.sad\"", "b.heard", "", &["has no output `sad`"]);
+    let recorded = "[record]\nvariables = [\"a.said\"]\n";
+    check("\"a.said\"", "b.heard", recorded, &["`a.said` is a text or a binary; only numbers are recorded"]);
+    let external = "[inputs]\n\"b.heard\" = 1.0\n";
+    check("\"a.said\"", "b.heard", external, &["`b.heard` is a text; a variable with a number is needed"]);
+}
+
+#[test]
+fn slopes_from_outputs_are_offered_and_refused() {
+    let method = "[method]\nhold = 1\nslopes = \"outputs\"\n";
+    let knows = |xml: String| {
+        edit(&xml, "canInterpolateInputs", "maxOutputDerivativeOrder=\"1\" canInterpolateInputs")
+    };
+    let lab = Lab::with(&format!("{RING}{method}"));
+    place(&lab, "integrator2", "a", knows);
+    place(&lab, "integrator2", "b", |xml| xml);
+    let ran = lab.run(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.err.contains("slope of `a.u` is a difference of its last values: `b` gives no"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(lab.summary()["config"]["method"]["slopes"], "outputs");
+    let shown = lab.powerbond(&["inspect", "a"]);
+    assert!(shown.out.contains("knows output derivatives"), "{}", shown.out);
+    let checked = lab.powerbond(&["check", "system.toml"]);
+    assert!(checked.out.contains("* slopes outputs"), "{}", checked.out);
+    let refused = |text: &str, says: &str| {
+        lab.write("system.toml", text);
+        let ran = lab.run(&[]);
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        assert!(ran.err.contains("system.toml:") && ran.err.contains(says), "{}", ran.err);
+    };
+    refused(&format!("{RING}[method]\nslopes = \"outputs\"\n"), "write `hold = 1` or 2");
+    refused(&format!("{RING}[method]\nhold = 1\nslopes = \"yes\"\n"), "one of \"differences\", \"outputs\"");
+    place(&lab, "integrator2", "a", |xml| xml);
+    refused(&format!("{RING}{method}"), "no subsystem that feeds others gives derivatives");
+}
+
+/// x rises at rate 1 to 0.35, where an event turns it round: x(1) = 0.35 − 0.65. Its clocks have no part in that.
+#[test]
+fn an_fmu_with_clocks_runs_and_says_which_never_tick() {
+    let lab = Lab::with(
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nparameters = { limit = 0.35 }\n\
+         start = { u = 1.0 }\noptions = { events = true }\n",
+    );
+    let clocks = "<Clock name=\"tick\" valueReference=\"30\" causality=\"input\" intervalVariability=\"constant\" intervalDecimal=\"0.1\" shiftDecimal=\"0.05\"/>\
+                  <Clock name=\"counted\" valueReference=\"31\" causality=\"input\" intervalVariability=\"fixed\" resolution=\"1000\" intervalCounter=\"20\" supportsFraction=\"true\"/>\
+                  <Clock name=\"hit\" valueReference=\"32\" causality=\"output\" intervalVariability=\"triggered\"/>";
+    place(&lab, "integrator3", "a", |xml| {
+        edit(&xml, "</ModelVariables>", &format!("{clocks}</ModelVariables>"))
+    });
+    let shown = lab.powerbond(&["inspect", "a"]);
+    for part in [
+        "tick (input, constant, every 0.1 s from 0.05 s on)",
+        "counted (input, fixed, every 0.02 s)",
+        "hit (output, triggered)",
+    ] {
+        assert!(shown.out.contains(part), "`{part}` in\n{}", shown.out);
+    }
+    let document = lab.powerbond(&["inspect", "a", "--json"]).json();
+    let tick = document["variables"].as_array().unwrap().iter().find(|v| v["name"] == "tick").unwrap();
+    assert_eq!((&tick["type"], &tick["clock"]["interval"]), (&"Clock".into(), &0.1.into()));
+    let ran = lab.run(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for part in [
+        "a: the clock `tick` (constant, every 0.1 s from 0.05 s on) is never activated",
+        "a: the ticks of `hit` (triggered) are not passed on",
+    ] {
+        assert!(ran.err.contains(part), "`{part}` in\n{}", ran.err);
+    }
+    let x = *lab.results().column("a.x").last().unwrap();
+    assert!((x - (0.35 - 0.65)).abs() < 1e-12, "{x}");
+}
+
+/// The command jumps to 3 at 0.5, where the sixth step begins. In event mode it is set when it changes and never else.
+#[test]
+fn discrete_inputs_change_in_event_mode_where_it_is_used() {
+    let run = |events: bool| {
+        let lab = Lab::with(&format!(
+            "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.b]\nfmu = \"b\"\noptions = {{ events = {events} }}\n\
+             [inputs]\n\"b.command\" = {{ step = {{ time = 0.5, to = 3.0 }} }}\n"
+        ));
+        place(&lab, "words3", "b", |xml| xml);
+        lab.runs(&[]);
+        (lab.results().column("b.obeyed"), *lab.results().column("b.sets").last().unwrap())
+    };
+    let wanted: Vec<f64> = (0..=10).map(|n| if n > 5 { 3.0 } else { 0.0 }).collect();
+    let (plain, often) = run(false);
+    let (eventful, seldom) = run(true);
+    assert_eq!((&plain, &eventful), (&wanted, &wanted));
+    // Ten steps, and one change.
+    assert!(often - seldom >= 9.0, "{often}, {seldom}");
+}

@@ -1,0 +1,232 @@
+//! The jump norm: what inputs jump by at communication points against the range they have moved in.
+
+use super::{Blame, ErrorEstimator, Estimate};
+use crate::network::Network;
+use crate::tape::{Persist, Tape};
+use crate::view::StepView;
+use std::collections::BTreeMap;
+
+/// `ε = max over groups of rms(a_i / s_i) / (κ tolerance)`, `a` the jump of the held input without its noise, `s` half the range
+/// that the input has moved in: blind to offsets and units, without an energy scale.
+///
+/// A group is the inputs of one bond, or of one pair of subsystems.
+#[derive(Clone, Debug)]
+pub struct Jump {
+    /// κ·tolerance.
+    bound: f64,
+    /// Inputs group by group, and where each group begins.
+    inputs: Vec<u32>,
+    begins: Vec<usize>,
+    /// Inputs whose subsystem takes values only.
+    values_only: Vec<bool>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    noise: Vec<f64>,
+    /// Steps up to this size are small enough to tell noise from motion, in s.
+    small: f64,
+    /// Small steps since the last look at the noise, and steps in all.
+    small_steps: u64,
+    steps: u64,
+    /// The last jumps of every input in small steps.
+    recent: Vec<[[f64; 3]; RECENT]>,
+    /// How often each input limited the step.
+    limited: Vec<u64>,
+}
+
+/// κ: jumps are larger than the errors that they come to.
+const KAPPA: f64 = 0.5;
+/// Noise is looked for every so many small steps, in the last of them.
+const LOOK_EVERY: u64 = 12;
+const RECENT: usize = 8;
+/// How much a polynomial of each order amplifies noise.
+const AMPLIFIED: [f64; 3] = [6.0, 10.0, 20.0];
+/// Bounds of the norm: round-off below, nonsense above.
+const SMALLEST: f64 = 1e-6;
+const LARGEST: f64 = 1e6;
+/// The least range, relative to the largest value.
+const LEAST_RANGE: f64 = 1e-6;
+
+impl Jump {
+    /// For inputs in `groups`; steps up to `small` seconds are used to look for noise.
+    pub fn new(tolerance: f64, groups: &[Vec<usize>], values_only: Vec<bool>, small: f64) -> Self {
+        let n = values_only.len();
+        let mut begins = vec![0];
+        let mut inputs = Vec::new();
+        for group in groups.iter().filter(|g| !g.is_empty()) {
+            inputs.extend(group.iter().map(|&i| i as u32));
+            begins.push(inputs.len());
+        }
+        Jump {
+            bound: KAPPA * tolerance,
+            inputs,
+            begins,
+            values_only,
+            low: vec![f64::INFINITY; n],
+            high: vec![f64::NEG_INFINITY; n],
+            noise: vec![0.0; n],
+            small,
+            small_steps: 0,
+            steps: 0,
+            recent: vec![[[0.0; 3]; RECENT]; n],
+            limited: vec![0; n],
+        }
+    }
+
+    /// Groups of coupled inputs: those of each bond with all others between the same subsystems, then the rest by pairs of
+    /// subsystems. `skip` names inputs that are not judged.
+    pub fn groups(network: &Network, skip: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+        let judged = |i: &usize| network.wiring.is_coupled(*i) && !skip(*i);
+        let pair = |i: usize| {
+            let owner = network.owner_of_input[i];
+            let source = network.wiring.sources(i).next().map_or(owner, |(o, _)| network.owner_of_output[o]);
+            (owner.min(source), owner.max(source))
+        };
+        let mut groups = vec![Vec::new(); network.bonds.bonds.len()];
+        let mut group_of: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        let mut taken = vec![false; network.n_inputs];
+        for (k, ports) in network.bonds.bonds.iter().enumerate() {
+            let terms = network.bonds.ports[ports.clone()].iter().flat_map(|port| port.terms.clone());
+            for i in terms.map(|t| network.bonds.terms[t].u) {
+                group_of.entry(pair(i)).or_insert(k);
+                if judged(&i) && !std::mem::replace(&mut taken[i], true) {
+                    groups[k].push(i);
+                }
+            }
+        }
+        for i in (0..network.n_inputs).filter(judged).filter(|&i| !taken[i]) {
+            let k = *group_of.entry(pair(i)).or_insert(groups.len());
+            if k == groups.len() {
+                groups.push(Vec::new());
+            }
+            groups[k].push(i);
+        }
+        groups
+    }
+
+    /// `a_i / s_i` of an input.
+    #[inline]
+    fn relative(&self, i: usize, step: &StepView<'_>, jumps: &crate::jumps::Jumps) -> f64 {
+        let new = step.fresh[i];
+        let old = new - jumps.by_order[0][i];
+        let (low, high) = (self.low[i].min(new).min(old), self.high[i].max(new).max(old));
+        let noise = self.noise[i];
+        let mut a = (jumps.held(i).abs() - AMPLIFIED[jumps.order[i] as usize] * noise).max(0.0);
+        if self.values_only[i] {
+            a = a.max(0.25 * (jumps.by_order[1][i].abs() - AMPLIFIED[1] * noise));
+        }
+        if a == 0.0 {
+            return 0.0;
+        }
+        a / (0.5 * (high - low)).max(LEAST_RANGE * high.abs().max(low.abs()))
+    }
+
+    /// The largest norm of a group, and the input that adds most to it.
+    fn worst(&self, step: &StepView<'_>) -> (f64, Option<usize>) {
+        let Some(jumps) = step.jumps else { return (0.0, None) };
+        let (mut worst, mut blamed) = (0.0, None);
+        for ends in self.begins.windows(2) {
+            let group = &self.inputs[ends[0]..ends[1]];
+            let (mut sum, mut largest, mut of) = (0.0, 0.0, None);
+            for &i in group {
+                let x = self.relative(i as usize, step, jumps);
+                sum += x * x;
+                if x > largest || x.is_nan() {
+                    (largest, of) = (x, Some(i as usize));
+                }
+            }
+            let mean = sum / group.len() as f64;
+            if mean > worst || mean.is_nan() {
+                (worst, blamed) = (mean, of);
+            }
+        }
+        (worst.sqrt() / self.bound, blamed)
+    }
+
+    /// Noise of every input, in its unit: jumps below a multiple of it say nothing.
+    pub fn noise(&self) -> &[f64] {
+        &self.noise
+    }
+
+    fn look_for_noise(&mut self) {
+        for (noise, recent) in self.noise.iter_mut().zip(&self.recent) {
+            let median = |of: fn(&[f64; 3]) -> f64| {
+                let mut list = recent.map(|j| of(&j));
+                list.sort_unstable_by(f64::total_cmp);
+                0.5 * (list[RECENT / 2 - 1] + list[RECENT / 2])
+            };
+            let noisy = median(|j| j[2]) > 1.2 * median(|j| j[1]);
+            *noise = if noisy { median(|j| j[0].min(j[1]).min(j[2])) } else { 0.0 };
+        }
+    }
+}
+
+impl Persist for Jump {
+    fn save(&self, tape: &mut Tape) {
+        for list in [&self.low, &self.high, &self.noise] {
+            tape.extend(list);
+        }
+        tape.push(self.small_steps as f64);
+        tape.push(self.steps as f64);
+        self.recent.iter().flatten().for_each(|j| tape.extend(j));
+        self.limited.iter().for_each(|&n| tape.push(n as f64));
+    }
+
+    fn load(&mut self, tape: &mut Tape) {
+        for list in [&mut self.low, &mut self.high, &mut self.noise] {
+            tape.fill(list);
+        }
+        self.small_steps = tape.pull() as u64;
+        self.steps = tape.pull() as u64;
+        self.recent.iter_mut().flatten().for_each(|j| tape.fill(j));
+        self.limited.iter_mut().for_each(|n| *n = tape.pull() as u64);
+    }
+}
+
+impl ErrorEstimator for Jump {
+    fn needs_jumps(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, step: &StepView<'_>) -> Estimate {
+        let (norm, blamed) = self.worst(step);
+        let order = blamed.zip(step.jumps).map_or(0, |(i, jumps)| {
+            let m = jumps.order[i];
+            if self.values_only[i] { m.min(1) } else { m }
+        });
+        let norm = if norm.is_nan() { f64::INFINITY } else { norm.clamp(SMALLEST, LARGEST) };
+        Estimate { norm, order: f64::from(order) + 1.0 }
+    }
+
+    fn blame(&self, step: &StepView<'_>) -> Option<Blame> {
+        self.worst(step).1.map(Blame::Input)
+    }
+
+    fn limited(&self) -> &[u64] {
+        &self.limited
+    }
+
+    fn commit(&mut self, step: &StepView<'_>) {
+        let Some(jumps) = step.jumps else { return };
+        if let Some(i) = self.worst(step).1 {
+            self.limited[i] += 1;
+        }
+        let all = self.low.iter_mut().zip(&mut self.high).zip(step.fresh).zip(&jumps.by_order[0]);
+        for (((low, high), &new), &jump) in all {
+            *low = low.min(new).min(new - jump);
+            *high = high.max(new).max(new - jump);
+        }
+        self.steps += 1;
+        if step.span.h <= self.small || self.steps <= LOOK_EVERY {
+            let place = (self.small_steps % RECENT as u64) as usize;
+            for (i, recent) in self.recent.iter_mut().enumerate() {
+                recent[place] = [0, 1, 2].map(|m| jumps.by_order[m][i].abs());
+            }
+            self.small_steps += 1;
+            if self.small_steps.is_multiple_of(LOOK_EVERY) {
+                self.look_for_noise();
+            }
+        }
+    }
+
+    fn restart(&mut self) {}
+}

@@ -1,0 +1,154 @@
+//! What each subsystem can do decides how it is fed and how its feed-through is kept fresh.
+
+use super::Context;
+use crate::Error;
+use crate::source::At;
+use powerbond_core::extrapolation::Feed;
+use powerbond_core::identification::MOST_INPUTS;
+use powerbond_core::network::{Member, Names, Network};
+use powerbond_core::tail::Tail;
+
+/// What a subsystem that takes values only is given of a held input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feeding {
+    /// The value at the start of the step.
+    Value,
+    /// The mean over the step.
+    Mean,
+    /// Two sub-steps: the second one, of a tenth of the step, has the value at the end.
+    Tail,
+    /// The mean where nothing feeds through, the tail where sub-steps are possible, else the mean.
+    Auto,
+}
+
+impl Feeding {
+    /// Names in files.
+    pub const NAMES: [(&'static str, Feeding); 4] = [
+        ("value", Feeding::Value),
+        ("mean", Feeding::Mean),
+        ("tail", Feeding::Tail),
+        ("auto", Feeding::Auto),
+    ];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        Feeding::NAMES.iter().find(|(_, f)| *f == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// What a subsystem can do, in one letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Takes input derivatives and can be refreshed.
+    A,
+    /// Takes input derivatives.
+    B,
+    /// Takes values and can be refreshed.
+    C,
+    /// Takes values and may be sub-stepped.
+    D,
+    /// Takes values in whole steps only.
+    Da,
+}
+
+impl Class {
+    /// Of a member.
+    pub fn of(member: &Member) -> Self {
+        let can = &member.capabilities;
+        match (can.input_derivatives > 0, can.can_refresh) {
+            (true, true) => Class::A,
+            (true, false) => Class::B,
+            (false, true) => Class::C,
+            (false, false) if may_sub_step(member) => Class::D,
+            _ => Class::Da,
+        }
+    }
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::A => "A",
+            Class::B => "B",
+            Class::C => "C",
+            Class::D => "D",
+            Class::Da => "Da",
+        }
+    }
+
+    /// In words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Class::A => "follows input derivatives, recomputes outputs",
+            Class::B => "follows input derivatives",
+            Class::C => "takes values, recomputes outputs",
+            Class::D => "takes values, may be sub-stepped",
+            Class::Da => "takes values in whole steps only",
+        }
+    }
+}
+
+fn may_sub_step(member: &Member) -> bool {
+    member.capabilities.fixed_step.is_none() && member.capabilities.sub_steps
+}
+
+/// Whether an output of a member may depend on an input at the same instant.
+pub fn feeds_through(member: &Member) -> bool {
+    !member.feed_through.is_empty()
+        || (!member.feed_through_known && !member.inputs.is_empty() && !member.outputs.is_empty())
+}
+
+/// Wraps members that take values only and are to be fed with a tail; what the inputs of each member are given.
+pub fn feeds(
+    network: &mut Network,
+    names: &Names,
+    wanted: &At<Feeding>,
+    refreshed: &[usize],
+) -> Result<Vec<Feed>, Error> {
+    let mut by_member = Vec::new();
+    for (s, member) in network.members.iter().enumerate() {
+        let takes = member.capabilities.input_derivatives;
+        by_member.push(match wanted.value {
+            _ if takes > 0 => Feed::Derivatives(takes),
+            Feeding::Value => Feed::Value,
+            Feeding::Mean => Feed::Mean,
+            Feeding::Tail if !may_sub_step(member) => {
+                return Err(Error::input(
+                    wanted.place(),
+                    format!(
+                        "`{}` cannot be sub-stepped, so it cannot be fed with a tail. Use `values_only = \"auto\"` or \"mean\"",
+                        names.subsystems[s]
+                    ),
+                ));
+            }
+            Feeding::Tail => Feed::Tail,
+            Feeding::Auto if !feeds_through(member) => Feed::Mean,
+            // Also where it is refreshed: between communication points it has the better input, too.
+            Feeding::Auto if may_sub_step(member) => Feed::Tail,
+            Feeding::Auto if refreshed.contains(&s) => Feed::Mean,
+            Feeding::Auto => Feed::Dithered,
+        });
+    }
+    let members = std::mem::take(&mut network.members).into_iter().zip(&by_member);
+    let fed = members.map(|(member, feed)| {
+        let n = member.inputs.len();
+        if *feed == Feed::Tail {
+            member.wrapped(|simulator| Box::new(Tail::new(simulator, n)))
+        } else {
+            member
+        }
+    });
+    network.members = fed.collect();
+    Ok(network.owner_of_input.iter().map(|&s| by_member[s]).collect())
+}
+
+/// Inputs by group for the jump norm: coupled ones that are not discrete.
+pub fn groups(context: &Context<'_>) -> Vec<Vec<usize>> {
+    let discrete = |i: usize| crate::prepare::is_discrete(context.network, context.names, i);
+    powerbond_core::estimator::Jump::groups(context.network, discrete)
+}
+
+/// Why the feed-through of a member is not found out although it should be, if so.
+pub fn too_wide(network: &Network, s: usize) -> bool {
+    let member = &network.members[s];
+    member.inputs.clone().filter(|&i| network.wiring.is_coupled(i)).count() > MOST_INPUTS
+}

@@ -1,0 +1,48 @@
+//! What a run tells the log while it goes on.
+
+use crate::prepare::Prepared;
+use powerbond_core::observer::{Flow, Observer, StepReport};
+use powerbond_core::view::StepView;
+use serde_json::Value;
+use tracing::{debug, info, trace};
+
+/// Tells the log what is about to run, and with which configuration: once.
+pub fn begin(prepared: &Prepared, config: &Value) {
+    let network = prepared.master.network();
+    info!(
+        subsystems = prepared.names.subsystems.len(),
+        inputs = network.n_inputs,
+        bonds = prepared.names.bonds.len(),
+        "prepared; the effective configuration follows"
+    );
+    for (section, values) in config.as_object().into_iter().flatten().filter(|(s, _)| *s != "connections") {
+        info!(target: "powerbond::config", "{section} = {values}");
+    }
+    for connection in config["connections"].as_array().into_iter().flatten() {
+        debug!(target: "powerbond::config", "connection {connection}");
+    }
+}
+
+/// An observer that tells the log of steps: of those that were not plain ones at `debug`, of all at `trace`.
+pub struct Diary;
+
+impl Observer for Diary {
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        let (t, h) = (step.span.end, step.span.h);
+        let norm = report.estimates.first().map(|e| e.norm);
+        if report.rejections > 0 {
+            debug!(
+                t,
+                h,
+                norm,
+                rejections = report.rejections,
+                "a step came after attempts that were taken back"
+            );
+        }
+        if report.over_tolerance {
+            debug!(t, h, norm, "a step was kept over tolerance");
+        }
+        trace!(t, h, norm, next_h = report.next_h, "step {}", report.number);
+        Flow::Continue
+    }
+}

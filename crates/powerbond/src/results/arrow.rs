@@ -1,0 +1,218 @@
+//! Arrow IPC streams and Parquet: the same columns as the text, as binary numbers, with units and what made them inside.
+
+use super::table::Table;
+use super::writer::{Field, Metadata, Sink};
+use crate::Error;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Float64Array, RecordBatch};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows of a batch take about this many bytes.
+const BATCH: usize = 1 << 20;
+/// Rows of a row group of Parquet: it is kept in memory until it is full.
+const GROUP: usize = 1 << 17;
+
+/// Rows as record batches of an Arrow IPC stream.
+pub(super) struct Stream {
+    file: File,
+    schema: SchemaRef,
+    encoder: StreamWriter<Vec<u8>>,
+    columns: Vec<Vec<f64>>,
+    /// Rows of a full batch.
+    full: usize,
+}
+
+impl Stream {
+    /// Creates the file and writes its schema.
+    pub fn create(path: &Path, fields: &[Field], about: &Metadata) -> io::Result<Self> {
+        let field = |f: &Field| {
+            let field = arrow_schema::Field::new(&f.name, DataType::Float64, false);
+            let unit = (!f.unit.is_empty()).then(|| ("unit".to_owned(), f.unit.clone()));
+            field.with_metadata(unit.into_iter().collect::<HashMap<_, _>>())
+        };
+        let fields: Vec<arrow_schema::Field> = fields.iter().map(field).collect();
+        let full = (BATCH / (8 * fields.len().max(1))).max(64);
+        let columns = (0..fields.len()).map(|_| Vec::with_capacity(full)).collect();
+        let about: HashMap<String, String> = about.iter().cloned().collect();
+        let schema = Arc::new(Schema::new_with_metadata(fields, about));
+        let encoder = StreamWriter::try_new(Vec::new(), &schema).map_err(io::Error::other)?;
+        let mut stream = Stream { file: File::create(path)?, schema, encoder, columns, full };
+        stream.write()?;
+        Ok(stream)
+    }
+
+    /// Hands what was encoded to the system in one piece, so that a cut inside a batch is rare.
+    fn write(&mut self) -> io::Result<()> {
+        self.file.write_all(self.encoder.get_ref())?;
+        self.encoder.get_mut().clear();
+        Ok(())
+    }
+}
+
+impl Sink for Stream {
+    fn row(&mut self, values: &[f64]) -> io::Result<()> {
+        self.columns.iter_mut().zip(values).for_each(|(column, &value)| column.push(value));
+        if self.columns.first().is_some_and(|c| c.len() >= self.full) { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.columns.first().is_none_or(Vec::is_empty) {
+            return Ok(());
+        }
+        let full = self.full;
+        let take = |column: &mut Vec<f64>| -> ArrayRef {
+            Arc::new(Float64Array::from(std::mem::replace(column, Vec::with_capacity(full))))
+        };
+        let columns = self.columns.iter_mut().map(take).collect();
+        let batch = RecordBatch::try_new(self.schema.clone(), columns).map_err(io::Error::other)?;
+        self.encoder.write(&batch).map_err(io::Error::other)?;
+        self.write()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.encoder.finish().map_err(io::Error::other)?;
+        self.write()
+    }
+}
+
+/// Makes Parquet of a stream, batch by batch, and removes the stream once that is done.
+pub(super) fn convert(stream: &Path, parquet: &Path) -> io::Result<()> {
+    let reader = StreamReader::try_new_buffered(File::open(stream)?, None).map_err(io::Error::other)?;
+    let schema = reader.schema();
+    let mut about: Vec<KeyValue> =
+        schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
+    about.sort_by(|a, b| a.key.cmp(&b.key));
+    let properties = WriterProperties::builder()
+        .set_created_by(format!("powerbond {}", env!("CARGO_PKG_VERSION")))
+        .set_compression(Compression::SNAPPY)
+        // Numbers of a simulation hardly ever repeat.
+        .set_dictionary_enabled(false)
+        .set_max_row_group_row_count(Some(GROUP))
+        .set_key_value_metadata(Some(about))
+        .build();
+    let part = parquet.with_extension("parquet.part");
+    let mut writer =
+        ArrowWriter::try_new(File::create(&part)?, schema, Some(properties)).map_err(io::Error::other)?;
+    for batch in reader {
+        writer.write(&batch.map_err(io::Error::other)?).map_err(io::Error::other)?;
+    }
+    writer.close().map_err(io::Error::other)?;
+    std::fs::rename(&part, parquet)?;
+    std::fs::remove_file(stream)
+}
+
+/// Reads an Arrow IPC stream, or a file of the other IPC format.
+pub(super) fn read(path: &Path, is_file: bool) -> Result<Table, Error> {
+    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
+    if is_file {
+        let reader = FileReader::try_new_buffered(file, None).map_err(|e| unreadable(path, &e))?;
+        return gather(path, &reader.schema(), reader);
+    }
+    let reader = StreamReader::try_new_buffered(file, None).map_err(|e| unreadable(path, &e))?;
+    let schema = reader.schema();
+    let mut cut = false;
+    let whole = reader.take_while(|batch| {
+        cut = batch.as_ref().is_err_and(is_cut);
+        !cut
+    });
+    let mut table = gather(path, &schema, whole)?;
+    if cut {
+        table.note =
+            Some(format!("{}: the last rows were cut when its run ended, and are left out", path.display()));
+    }
+    Ok(table)
+}
+
+/// The stream ends inside a message.
+fn is_cut(error: &ArrowError) -> bool {
+    match error {
+        ArrowError::IoError(_, e) => e.kind() == io::ErrorKind::UnexpectedEof,
+        ArrowError::ParseError(text) => text.starts_with("Unexpected end of stream"),
+        _ => false,
+    }
+}
+
+/// Reads Parquet.
+pub(super) fn read_parquet(path: &Path) -> Result<Table, Error> {
+    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| unreadable(path, &e))?;
+    let schema = builder.schema().clone();
+    let reader = builder.with_batch_size(GROUP).build().map_err(|e| unreadable(path, &e))?;
+    gather(path, &schema, reader)
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    Error::input(None, format!("cannot read {}: {error}", path.display()))
+}
+
+/// All batches as one table of numbers.
+fn gather(
+    path: &Path,
+    schema: &Schema,
+    batches: impl IntoIterator<Item = Result<RecordBatch, ArrowError>>,
+) -> Result<Table, Error> {
+    let header: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+    let mut columns = vec![Vec::new(); header.len()];
+    for batch in batches {
+        let batch = batch.map_err(|e| unreadable(path, &e))?;
+        for (k, column) in columns.iter_mut().enumerate() {
+            if !numbers(batch.column(k), column) {
+                let message = format!(
+                    "{}: column `{}` has values of type {}; numbers are needed",
+                    path.display(),
+                    header[k],
+                    batch.column(k).data_type()
+                );
+                return Err(Error::input(None, message));
+            }
+        }
+    }
+    Ok(Table { header, columns, note: None })
+}
+
+/// Appends an array of numbers or booleans; missing values are not a number. False if it has neither.
+fn numbers(array: &dyn Array, out: &mut Vec<f64>) -> bool {
+    match array.data_type() {
+        DataType::Float64 => append::<Float64Type>(array, |x| x, out),
+        DataType::Float32 => append::<Float32Type>(array, f64::from, out),
+        DataType::Int64 => append::<Int64Type>(array, |x| x as f64, out),
+        DataType::Int32 => append::<Int32Type>(array, f64::from, out),
+        DataType::Int16 => append::<Int16Type>(array, f64::from, out),
+        DataType::Int8 => append::<Int8Type>(array, f64::from, out),
+        DataType::UInt64 => append::<UInt64Type>(array, |x| x as f64, out),
+        DataType::UInt32 => append::<UInt32Type>(array, f64::from, out),
+        DataType::UInt16 => append::<UInt16Type>(array, f64::from, out),
+        DataType::UInt8 => append::<UInt8Type>(array, f64::from, out),
+        DataType::Boolean => {
+            out.extend(array.as_boolean().iter().map(|x| x.map_or(f64::NAN, |b| f64::from(u8::from(b)))));
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn append<T: ArrowPrimitiveType>(array: &dyn Array, number: impl Fn(T::Native) -> f64, out: &mut Vec<f64>) {
+    let array = array.as_primitive::<T>();
+    if array.null_count() == 0 {
+        out.extend(array.values().iter().map(|&x| number(x)));
+    } else {
+        out.extend(array.iter().map(|x| x.map_or(f64::NAN, &number)));
+    }
+}

@@ -1,0 +1,56 @@
+//! Tables of numbers that are read back: from text, an Arrow IPC stream or file, or Parquet.
+
+use super::csv;
+use super::format::Format;
+use crate::Error;
+use std::io::Read;
+use std::path::Path;
+
+/// A table of numbers, column by column.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// Names of the columns.
+    pub header: Vec<String>,
+    /// One vector per column.
+    pub columns: Vec<Vec<f64>>,
+    /// What the user should know: a last row that was cut and left out.
+    pub note: Option<String>,
+}
+
+impl Table {
+    /// The column called `name`.
+    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
+        self.header.iter().position(|h| h == name).map(|i| self.columns[i].clone())
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
+    }
+}
+
+/// Reads a table of any format, by what is in the file. What a killed run left unfinished at its end is left out, and the
+/// note of the table says so.
+pub fn read(path: &Path) -> Result<Table, Error> {
+    let mut start = [0; 8];
+    let cannot = |e: std::io::Error| Error::input(None, format!("cannot read {}: {e}", path.display()));
+    let mut file = std::fs::File::open(path).map_err(cannot)?;
+    let mut known = 0;
+    while known < start.len() {
+        match file.read(&mut start[known..]).map_err(cannot)? {
+            0 => break,
+            n => known += n,
+        }
+    }
+    let format = Format::detect(&start[..known]);
+    format.require(path.display())?;
+    match format {
+        Format::Csv => csv::read_written(path),
+        #[cfg(feature = "arrow")]
+        Format::Arrow => super::arrow::read(path, start.starts_with(b"ARROW1")),
+        #[cfg(feature = "arrow")]
+        Format::Parquet => super::arrow::read_parquet(path),
+        #[cfg(not(feature = "arrow"))]
+        Format::Arrow | Format::Parquet => Err(Error::input(None, "the feature `arrow` is not built in")),
+    }
+}

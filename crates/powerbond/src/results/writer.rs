@@ -1,0 +1,194 @@
+//! Tables that grow on disk while a run goes on: what is older than a second is there, whatever the run is waiting for.
+
+use super::csv;
+use super::format::Format;
+use crate::Error;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its unit; empty where nobody knows.
+    pub unit: String,
+}
+
+impl Field {
+    /// A column called `name` with values in `unit`.
+    pub fn new(name: impl Into<String>, unit: impl Into<String>) -> Self {
+        Field { name: name.into(), unit: unit.into() }
+    }
+}
+
+/// What is said about a table as a whole, as keys and values, where its format has a place for it.
+pub type Metadata = Vec<(String, String)>;
+
+/// Where rows go.
+pub(super) trait Sink: Send {
+    /// Adds a row; may keep it for a while, in bounded memory.
+    fn row(&mut self, values: &[f64]) -> io::Result<()>;
+    /// Puts all rows on disk.
+    fn flush(&mut self) -> io::Result<()>;
+    /// Puts all rows on disk and ends the file.
+    fn finish(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
+
+struct Open {
+    sink: Box<dyn Sink>,
+    failure: Option<io::Error>,
+}
+
+/// Writes rows of numbers; memory is bounded.
+pub struct Writer {
+    path: PathBuf,
+    open: Arc<Mutex<Open>>,
+    row: Vec<f64>,
+    /// Becomes this file at the end.
+    #[cfg(feature = "arrow")]
+    parquet: Option<PathBuf>,
+}
+
+impl Writer {
+    /// Creates the table. Parquet is written as an Arrow IPC stream beside `path` until [`Writer::convert`].
+    pub fn create(path: &Path, format: Format, fields: &[Field], about: &Metadata) -> Result<Self, Error> {
+        format.require(path.display())?;
+        let file = match format {
+            Format::Parquet => path.with_extension(Format::Arrow.extension()),
+            _ => path.to_owned(),
+        };
+        let created = match format {
+            Format::Csv => csv::Rows::create(&file, fields.iter().map(|f| &f.name)).map(boxed),
+            #[cfg(feature = "arrow")]
+            _ => super::arrow::Stream::create(&file, fields, about).map(boxed),
+            #[cfg(not(feature = "arrow"))]
+            _ => Err(io::Error::other(format!("no {} in this build: {about:?}", format.name()))),
+        };
+        let sink = created.map_err(|e| Error::output(&file, &e))?;
+        Ok(Writer {
+            path: file,
+            open: Arc::new(Mutex::new(Open { sink, failure: None })),
+            row: Vec::with_capacity(fields.len()),
+            #[cfg(feature = "arrow")]
+            parquet: (format == Format::Parquet).then(|| path.to_owned()),
+        })
+    }
+
+    /// Adds a value to the current row.
+    #[inline]
+    pub fn field(&mut self, value: f64) {
+        self.row.push(value);
+    }
+
+    /// Ends the current row.
+    pub fn end_row(&mut self) -> Result<(), Error> {
+        let mut open = lock(&self.open);
+        let done = match open.failure.take() {
+            Some(error) => Err(error),
+            None => open.sink.row(&self.row),
+        };
+        self.row.clear();
+        done.map_err(|e| Error::output(&self.path, &e))
+    }
+
+    /// Adds a whole row.
+    pub fn row(&mut self, values: impl IntoIterator<Item = f64>) -> Result<(), Error> {
+        self.row.extend(values);
+        self.end_row()
+    }
+
+    /// Puts everything on disk and ends the file.
+    pub fn close(&mut self) -> Result<(), Error> {
+        let mut open = lock(&self.open);
+        let done = match open.failure.take() {
+            Some(error) => Err(error),
+            None => open.sink.finish(),
+        };
+        done.map_err(|e| Error::output(&self.path, &e))
+    }
+
+    /// After [`Writer::close`]: makes Parquet of the stream, if that was asked for. The stream stays if it fails.
+    pub fn convert(&self) -> Result<(), Error> {
+        #[cfg(feature = "arrow")]
+        if let Some(parquet) = &self.parquet {
+            super::arrow::convert(&self.path, parquet).map_err(|e| Error::output(parquet, &e))?;
+        }
+        Ok(())
+    }
+}
+
+fn boxed(sink: impl Sink + 'static) -> Box<dyn Sink> {
+    Box::new(sink)
+}
+
+fn lock(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Twice a second, so that nothing waits longer than one.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// Puts rows on disk from a thread of its own: a step that hangs keeps no row before it from getting there.
+pub struct Flusher {
+    done: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Flusher {
+    /// Begins to look after `writers`, until it is dropped.
+    pub fn begin<'a>(writers: impl IntoIterator<Item = &'a Writer>) -> io::Result<Self> {
+        let tables: Vec<Arc<Mutex<Open>>> = writers.into_iter().map(|w| w.open.clone()).collect();
+        let done = Arc::new(AtomicBool::new(false));
+        let over = done.clone();
+        let work = move || {
+            while !over.load(Ordering::Acquire) {
+                std::thread::park_timeout(EVERY);
+                for table in &tables {
+                    let mut open = lock(table);
+                    if open.failure.is_none() {
+                        open.failure = open.sink.flush().err();
+                    }
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("results".to_owned()).spawn(work)?;
+        Ok(Flusher { done, thread: Some(thread) })
+    }
+}
+
+impl Drop for Flusher {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows used to wait for the next row before they were looked at: a step that hung kept them from the disk.
+    #[test]
+    fn rows_get_to_the_disk_while_nothing_else_happens() {
+        let path = std::env::temp_dir().join(format!("powerbond-flusher-{}.csv", std::process::id()));
+        let fields = [Field::new("time", "s"), Field::new("x", "")];
+        let mut writer = Writer::create(&path, Format::Csv, &fields, &Vec::new()).unwrap();
+        let flusher = Flusher::begin([&writer]).unwrap();
+        writer.row([0.0, 0.5]).unwrap();
+        std::thread::sleep(2 * EVERY);
+        let text = std::fs::read_to_string(&path).unwrap();
+        drop(flusher);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(text, "time,x\r\n0,0.5\r\n");
+    }
+}

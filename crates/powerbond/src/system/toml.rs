@@ -516,9 +516,7 @@ fn format(node: Node<'_>) -> Result<At<Format>, Error> {
         Some(format) => Ok(name.with(format)),
         None => {
             let known = Format::ALL.map(Format::name);
-            let hint = hint(&name.value, known.iter().copied());
-            let list = known.map(|n| format!("`\"{n}\"`")).join(", ");
-            node.fail(format!("there is no format `{}`; there are {list}.{hint}", name.value))
+            node.fail(format!("there is no format `{}`.{}", name.value, hint(&name.value, known)))
         }
     }
 }

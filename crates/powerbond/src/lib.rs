@@ -31,6 +31,7 @@ mod simulators;
 pub mod source;
 pub mod system;
 mod timing;
+pub mod tune;
 mod yaml;
 
 /// The README's code compiles.

@@ -22,4 +22,5 @@ mod real_time;
 mod results;
 mod scenario;
 mod signals;
+mod tune;
 mod verdict;

@@ -398,6 +398,16 @@ fn bond(name: At<String>, node: Node<'_>) -> Result<Bond, Error> {
     Ok(Bond { energy_scale: knob("energy_scale")?, tolerance: knob("tolerance")?, name, ports })
 }
 
+impl Method {
+    /// Reads the lines of a `[method]`.
+    pub fn parse(lines: &str) -> Result<Method, Error> {
+        let source = Arc::new(Source { path: "method".into(), text: format!("[method]\n{lines}") });
+        let parsed = DeTable::parse(&source.text)
+            .map_err(|error| Error::input(None, format!("not valid TOML: {}", error.message())))?;
+        method(top(&source, &parsed, &["method"])?.require("method", "the text")?)
+    }
+}
+
 fn method(node: Node<'_>) -> Result<Method, Error> {
     let table = node.table("`[method]`", METHOD)?;
     let tolerance = table.get("tolerance");

@@ -22,6 +22,7 @@ const MORE: &[&str] = &[
     "docs/export.md",
     "docs/report.md",
     "docs/performance.md",
+    "docs/tune.md",
     "examples/quarter-car-dd/README.md",
     "examples/quarter-car-fd/README.md",
     "examples/oscillator/README.md",

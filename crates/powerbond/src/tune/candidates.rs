@@ -100,8 +100,9 @@ impl Plan {
     }
 
     /// A run that could not be prepared.
-    pub fn refused(self, failure: String) -> Point {
+    pub fn refused(self, level: f64, failure: String) -> Point {
         Point {
+            level,
             knob: self.knob,
             value: self.value,
             block: self.block(),
@@ -139,10 +140,13 @@ impl Candidate {
     pub fn plan(&self, known: &Known, h: f64, level: f64, duration: f64) -> Plan {
         let round = |x: f64| format!("{x:.2e}").parse().unwrap_or(x);
         match self.knob {
-            Knob::Step => Plan { knob: "step", value: h, step: Some(h), method: self.lines.to_owned() },
+            Knob::Step => {
+                let h = if super::LEVELS.contains(&level) { h } else { round(h) };
+                Plan { knob: "step", value: h, step: Some(h), method: self.lines.to_owned() }
+            }
             Knob::Tolerance(coarsest) => {
-                let exponent = (level / super::LEVELS[0]).log2() / 2.0;
-                let tolerance = coarsest * 10f64.powf(exponent.round());
+                // A fourth of the level is a tenth of the tolerance.
+                let tolerance: f64 = round(coarsest * 10f64.powf((level / super::LEVELS[0]).log(4.0)));
                 let method = format!("{}tolerance = {tolerance:e}\n", self.lines);
                 Plan { knob: "tolerance", value: tolerance, step: None, method }
             }

@@ -19,6 +19,7 @@ use candidates::{Candidate, Known};
 use path::{Compared, Path, Recorded};
 use powerbond_core::master::Outcome;
 use serde::Serialize;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Steps of the runs over the system's own one.
@@ -32,6 +33,11 @@ const REFERENCES: [&str; 3] =
     ["hold = 2\nrefresh = \"auto\"\nvalues_only = \"auto\"\n", "hold = 1\n", "hold = 0\n"];
 /// Good enough for a reference: what it is compared with is at least ten times worse.
 const GOOD: f64 = 1e-5;
+
+/// A run between two others aims at this share of the wanted error.
+const MARGIN: f64 = 0.8;
+/// How many methods get such a run.
+const REFINED: usize = 3;
 
 /// What is wanted.
 #[derive(Clone, Debug)]
@@ -94,6 +100,8 @@ pub struct Curve {
 /// A run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Point {
+    /// How coarse it is: the constant step that makes about as many steps over the system's own one.
+    pub level: f64,
     /// What was varied: `step` (in s) or `tolerance`.
     pub knob: &'static str,
     /// Its value.
@@ -152,6 +160,7 @@ fn tune_all(system: &System, options: &TuneOptions, listener: &mut dyn Listener)
     let mut bench = Bench::new(system, options, listener)?;
     let first = bench.first()?;
     let (reference, path) = bench.reference(&first)?;
+    let path = Rc::new(path);
     let mut known = Known { energy: first.energy, bonds: !system.bonds.is_empty(), calibrated: Vec::new() };
     let mut methods: Vec<Curve> = Vec::new();
     for (k, candidate) in CANDIDATES.iter().enumerate() {
@@ -161,6 +170,7 @@ fn tune_all(system: &System, options: &TuneOptions, listener: &mut dyn Listener)
         known.learn(candidate, &curve);
         methods.push(curve);
     }
+    bench.refine(&mut methods, &known, &path, options.error)?;
     let mut notes = bench.notes.clone();
     let choice = choose(&methods, options.error);
     if reference.error > 0.1 * options.error {
@@ -374,7 +384,7 @@ impl<'a> Bench<'a> {
             (None, Some(path)) => path,
             (failure, _) => return Ok(Err(failure.unwrap_or_default())),
         };
-        let shared = std::rc::Rc::new(path);
+        let shared = Rc::new(path);
         let compared = Compared::new(shared.clone());
         let (coarse, seen) = self.run(Some(2.0 * step), method, until, |_| Box::new(compared))?;
         if let Some(failure) = coarse.failure {
@@ -382,7 +392,7 @@ impl<'a> Bench<'a> {
         }
         let error = seen.error().unwrap_or(f64::INFINITY);
         drop(seen);
-        let path = std::rc::Rc::unwrap_or_clone(shared);
+        let path = Rc::unwrap_or_clone(shared);
         Ok(Ok((Reference { method: method.to_owned(), step, error }, path)))
     }
 
@@ -391,7 +401,7 @@ impl<'a> Bench<'a> {
         &mut self,
         candidate: &Candidate,
         known: &Known,
-        reference: &Path,
+        reference: &Rc<Path>,
         finest: f64,
         until: f64,
     ) -> Result<Curve, Error> {
@@ -399,7 +409,6 @@ impl<'a> Bench<'a> {
         if curve.skipped.is_some() {
             return Ok(curve);
         }
-        let shared = std::rc::Rc::new(reference.clone());
         for level in LEVELS {
             let h = level * self.step;
             if h > self.duration / 10.0 || (h < 2.0 * finest && candidate.is_constant()) {
@@ -409,38 +418,84 @@ impl<'a> Bench<'a> {
                 self.notes.push(format!("`{}`: finer runs were left out, there was no time", candidate.name));
                 break;
             }
-            let plan = candidate.plan(known, h, level, self.duration);
-            self.listener.at((self.spent() / self.budget).clamp(0.2, 0.99), candidate.name);
-            let compared = Compared::new(shared.clone());
             // A coarse run that takes longer than everything else may is no bargain.
             let limit = until.max(self.spent() + 0.02 * self.budget);
-            let ran = self.run(plan.step, &plan.method, limit, |_| Box::new(compared));
-            let (ran, seen) = match ran {
-                Err(error @ Error::Input { .. }) => {
-                    curve.runs.push(plan.refused(error.to_string()));
-                    continue;
-                }
-                other => other?,
-            };
-            let calls = ran.prepared.timings.iter().map(|t| t.calls()).sum();
-            let findings = ran.prepared.verdict.result(&self.system.verdict.limits);
-            let failed = ran.failure.is_some();
-            curve.runs.push(Point {
-                knob: plan.knob,
-                value: plan.value,
-                block: plan.block(),
-                steps: ran.prepared.master.statistics().accepted,
-                calls,
-                seconds: ran.seconds,
-                error: seen.error().filter(|e| !failed && e.is_finite()),
-                estimated: Some(findings.error()).filter(|e| !failed && e.is_finite()),
-                residual: ran.prepared.master.meter().sums.iter().map(|s| s.residual_abs).fold(0.0, f64::max),
-                failure: ran.failure,
-            });
-            if ran.late {
+            let (point, late) = self.point(candidate, known, reference, level, limit)?;
+            curve.runs.push(point);
+            if late {
                 break;
             }
         }
         Ok(curve)
+    }
+
+    /// One run of a method.
+    fn point(
+        &mut self,
+        candidate: &Candidate,
+        known: &Known,
+        reference: &Rc<Path>,
+        level: f64,
+        until: f64,
+    ) -> Result<(Point, bool), Error> {
+        let plan = candidate.plan(known, level * self.step, level, self.duration);
+        self.listener.at((self.spent() / self.budget).clamp(0.2, 0.99), candidate.name);
+        let compared = Compared::new(reference.clone());
+        let (ran, seen) = match self.run(plan.step, &plan.method, until, |_| Box::new(compared)) {
+            Err(error @ Error::Input { .. }) => return Ok((plan.refused(level, error.to_string()), false)),
+            other => other?,
+        };
+        let findings = ran.prepared.verdict.result(&self.system.verdict.limits);
+        let sums = &ran.prepared.master.meter().sums;
+        let failed = ran.failure.is_some();
+        let point = Point {
+            level,
+            knob: plan.knob,
+            value: plan.value,
+            block: plan.block(),
+            steps: ran.prepared.master.statistics().accepted,
+            calls: ran.prepared.timings.iter().map(|t| t.calls()).sum(),
+            seconds: ran.seconds,
+            error: seen.error().filter(|e| !failed && e.is_finite()),
+            estimated: Some(findings.error()).filter(|e| !failed && e.is_finite()),
+            residual: sums.iter().map(|s| s.residual_abs).fold(0.0, f64::max),
+            failure: ran.failure,
+        };
+        Ok((point, ran.late))
+    }
+
+    /// One more run of the most promising methods, between two of which one was not good enough and the other better than
+    /// wanted.
+    fn refine(
+        &mut self,
+        methods: &mut [Curve],
+        known: &Known,
+        reference: &Rc<Path>,
+        wanted: f64,
+    ) -> Result<(), Error> {
+        let between = |(m, curve): (usize, &Curve)| {
+            let pair = curve.runs.windows(2).find(|w| {
+                w[0].error.is_some_and(|e| e > wanted) && w[1].error.is_some_and(|e| e > 0.0 && e <= wanted)
+            })?;
+            let [(e0, e1), (c0, c1), (l0, l1)] = [
+                (pair[0].error?, pair[1].error?),
+                (pair[0].calls as f64, pair[1].calls as f64),
+                (pair[0].level, pair[1].level),
+            ]
+            .map(|(a, b)| (a.ln(), b.ln()));
+            let share = (e0 - (MARGIN * wanted).ln()) / (e0 - e1);
+            let level = (l0 + share * (l1 - l0)).exp();
+            (share < 1.0).then(|| ((c0 + share * (c1 - c0)).exp(), m, level))
+        };
+        let mut promising: Vec<(f64, usize, f64)> = methods.iter().enumerate().filter_map(between).collect();
+        promising.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, m, level) in promising.into_iter().take(REFINED) {
+            let until = self.spent() + 0.1 * self.budget;
+            let (point, _) = self.point(&CANDIDATES[m], known, reference, level, until)?;
+            let runs = &mut methods[m].runs;
+            let place = runs.partition_point(|run| run.level > level);
+            runs.insert(place, point);
+        }
+        Ok(())
     }
 }

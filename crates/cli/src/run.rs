@@ -187,6 +187,7 @@ fn describe(summary: &Summary, folder: &Path) -> String {
     if let Some(r) = &s.real_time {
         out += &format!("  real time   {}\n", real_time(r));
     }
+    out += &choices(s);
     out += &estimates(s);
     out += "\n";
     if s.bonds.is_empty() {
@@ -248,6 +249,48 @@ fn real_time(r: &RealTime) -> String {
     )
 }
 
+/// What the method chose by itself.
+fn choices(s: &Summary) -> String {
+    if s.choices.inputs.is_empty() || s.steps.accepted == 0 {
+        return String::new();
+    }
+    let mut rows = vec![["subsystem", "class", "is fed with", "feed-through"].map(str::to_owned).to_vec()];
+    for sub in &s.choices.subsystems {
+        let found = s.choices.identified.iter().filter(|f| f.output.starts_with(&format!("{}.", sub.name)));
+        let confidence = found.map(|f| f.confidence).reduce(f64::min);
+        let kept = match confidence {
+            Some(c) => format!("{}, confidence {c:.2}", sub.feed_through),
+            None => sub.feed_through.to_owned(),
+        };
+        rows.push(vec![sub.name.clone(), format!("{}: {}", sub.class, sub.able), sub.fed.to_owned(), kept]);
+    }
+    let mut out = String::from("\n");
+    let n = rows.len() - 1;
+    rows.truncate(MOST_SHOWN + 1);
+    out += &table(&rows);
+    if n > MOST_SHOWN {
+        out += &format!("  … {} more in summary.json\n", n - MOST_SHOWN);
+    }
+    let mut inputs: Vec<_> = s.choices.inputs.iter().collect();
+    inputs.sort_by(|a, b| b.limited.total_cmp(&a.limited));
+    let mut rows = vec![["input", "limits the step", "order 0", "1", "2"].map(str::to_owned).to_vec()];
+    for i in inputs.iter().take(MOST_SHOWN) {
+        let percent = |x: f64| format!("{:.0} %", 100.0 * x);
+        let mut row = vec![i.name.clone(), percent(i.limited)];
+        row.extend(i.orders.map(percent));
+        rows.push(row);
+    }
+    out += "\n";
+    out += &table(&rows);
+    if inputs.len() > MOST_SHOWN {
+        out += &format!("  … {} more in summary.json\n", inputs.len() - MOST_SHOWN);
+    }
+    out
+}
+
+/// Rows of a table that are printed.
+const MOST_SHOWN: usize = 8;
+
 /// What several estimators said, side by side; 1 is at tolerance.
 fn estimates(s: &Summary) -> String {
     if s.estimates.len() < 2 || s.steps.accepted == 0 {
@@ -286,7 +329,8 @@ fn verdict(v: &VerdictSummary) -> String {
 fn method(s: &Summary) -> String {
     let m = &s.config["method"];
     let kind = |key: &str| m[key]["kind"].as_str().unwrap_or("").to_owned();
-    let mut parts = vec![kind("schedule"), format!("hold {}", m["hold"])];
+    let hold = m["hold"].as_str().map_or_else(|| m["hold"].to_string(), str::to_owned);
+    let mut parts = vec![kind("schedule"), format!("hold {hold}")];
     for key in ["correction", "estimator", "controller"] {
         let name = kind(key);
         if name != "none" {
@@ -296,5 +340,15 @@ fn method(s: &Summary) -> String {
     if m["refresh"] != false {
         parts.push("refresh".to_owned());
     }
-    parts.join(", ")
+    let parts = parts.join(", ");
+    match m["kind"]["kind"].as_str() {
+        Some(whole) => {
+            let given = m["estimator"]["tolerance"].as_f64();
+            format!(
+                "{whole}, tolerance {:e}: {parts}",
+                given.unwrap_or(powerbond::catalogue::DEFAULT_TOLERANCE)
+            )
+        }
+        None => parts,
+    }
 }

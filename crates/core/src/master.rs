@@ -278,9 +278,9 @@ impl Master {
         self.policies.extrapolation.order_counts()
     }
 
-    /// How often each input limited the step, if the first estimator counts that.
-    pub fn limited(&self) -> &[u64] {
-        self.policies.estimators.first().map_or(&[], |e| e.limited())
+    /// The estimator that drives the step size.
+    pub fn driving(&self) -> Option<&dyn ErrorEstimator> {
+        self.policies.estimators.first().map(Box::as_ref)
     }
 
     /// Steps so far.
@@ -565,8 +565,9 @@ impl Master {
     ) -> Result<Flow, RunError> {
         self.learn(span)?;
         let runaway = watch_bonds(&mut self.watch, span, &self.meter.flows, self.settings.stop_runaway);
-        let over_tolerance =
-            count(&mut self.statistics, &self.estimates, span, self.policies.controller.floor());
+        let settles = self.policies.estimators.first().is_some_and(|e| e.settles());
+        let floor = self.policies.controller.floor();
+        let over_tolerance = count(&mut self.statistics, &self.estimates, span, floor, settles);
         let sampled = self.sample_feed_through(span);
         let view = StepView { feed_through: sampled.then_some(&self.feed_through[..]), ..view!(self, span) };
         let report = StepReport {
@@ -576,6 +577,7 @@ impl Master {
             probes: &self.probes,
             rejections,
             over_tolerance,
+            limited_by: self.policies.estimators.first().and_then(|e| e.limiting()),
         };
         let flow = observer.accepted(&view, &report);
         self.exchange.commit(&self.policies.schedule, span);
@@ -705,9 +707,11 @@ impl Master {
     }
 }
 
-/// Enters an accepted step into the statistics; true if it is over tolerance.
-fn count(statistics: &mut Statistics, estimates: &[Estimate], span: Span, floor: f64) -> bool {
+/// Enters an accepted step into the statistics; true if it is over tolerance. Norms of an estimator that still `settles` do not
+/// count.
+fn count(statistics: &mut Statistics, estimates: &[Estimate], span: Span, floor: f64, settles: bool) -> bool {
     statistics.accept(span.h);
+    let estimates = if settles { &[][..] } else { estimates };
     for (sum, estimate) in statistics.estimates.iter_mut().zip(estimates) {
         sum.accept(estimate.norm, span.end);
     }

@@ -39,6 +39,8 @@ pub struct StepReport<'a> {
     pub rejections: u32,
     /// It was kept although its error norm exceeds 1.
     pub over_tolerance: bool,
+    /// The input that limited it, if the driving estimator tells.
+    pub limited_by: Option<usize>,
 }
 
 /// Sees accepted steps only.

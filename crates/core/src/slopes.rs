@@ -103,7 +103,7 @@ mod tests {
             let mut held = Held::new(1, order);
             let hold = Polynomial::new(vec![order], vec![2]);
             slopes.hold(&nodes, Span::new(0.6, 0.2), 0..1, &hold, &[2], &mut held);
-            let Held { value, slope, curvature } = &held;
+            let Held { value, slope, curvature, .. } = &held;
             for tau in [0.0, 0.1, 0.2] {
                 let found = Inputs { value, slope, curvature }.at(0, tau);
                 assert!((found - u(0.6 + tau)).abs() < 1e-12, "order {order}: {found}");

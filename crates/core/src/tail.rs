@@ -73,6 +73,10 @@ impl Subsystem for Tail {
         self.inner.feed_through(d)
     }
 
+    fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner.output_derivatives(dy)
+    }
+
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
         self.inner.probe(z)
     }

@@ -14,6 +14,7 @@ use crate::timing::{Timed, Timing};
 use powerbond_core::clock::EndRule;
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
+use powerbond_core::extrapolation::Feed;
 use powerbond_core::identification::Identifier;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::network::{
@@ -69,6 +70,8 @@ pub struct Prepared {
     pub verdict: Verdict,
     /// What each subsystem can do.
     pub classes: Vec<Class>,
+    /// What the subsystem of each input is given.
+    pub feeds: Vec<Feed>,
     /// What FMUs said.
     pub log: SharedLog,
     /// Where the feed-through of each subsystem is declared, if the file does.
@@ -390,6 +393,7 @@ impl System {
             warnings,
             verdict,
             classes,
+            feeds,
             log,
         })
     }

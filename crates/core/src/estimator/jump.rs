@@ -4,6 +4,7 @@ use super::{Blame, ErrorEstimator, Estimate};
 use crate::network::Network;
 use crate::tape::{Persist, Tape};
 use crate::view::StepView;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// `ε = max over groups of rms(a_i / s_i) / (κ tolerance)`, `a` the jump of the held input without its noise, `s` half the range
@@ -31,10 +32,29 @@ pub struct Jump {
     recent: Vec<[[f64; 3]; RECENT]>,
     /// How often each input limited the step.
     limited: Vec<u64>,
+    /// The norm of the last attempt, and the input that limited it.
+    norm: Cell<f64>,
+    limiting: Cell<Option<usize>>,
+    /// The worst step over a discontinuity that nobody knew of.
+    crossed: Option<Crossed>,
+    crossings: u64,
+}
+
+/// A step over a discontinuity that nobody knew of: its jump was far above what steps before had.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crossed {
+    /// The input that jumped.
+    pub input: usize,
+    /// The end of the step, in s.
+    pub time: f64,
+    /// The length of the step, in s.
+    pub step: f64,
+    /// The norm of the step.
+    pub norm: f64,
 }
 
 /// κ: jumps are larger than the errors that they come to.
-const KAPPA: f64 = 0.5;
+const KAPPA: f64 = 0.3;
 /// Noise is looked for every so many small steps, in the last of them.
 const LOOK_EVERY: u64 = 12;
 const RECENT: usize = 8;
@@ -43,6 +63,10 @@ const AMPLIFIED: [f64; 3] = [6.0, 10.0, 20.0];
 /// Bounds of the norm: round-off below, nonsense above.
 const SMALLEST: f64 = 1e-6;
 const LARGEST: f64 = 1e6;
+/// A norm of this size after the start is a discontinuity: control keeps smooth signals near 1.
+const CROSSED: f64 = 50.0;
+/// Steps in which ranges are still found.
+const SETTLED: u64 = 50;
 /// The least range, relative to the largest value.
 const LEAST_RANGE: f64 = 1e-6;
 
@@ -69,6 +93,10 @@ impl Jump {
             steps: 0,
             recent: vec![[[0.0; 3]; RECENT]; n],
             limited: vec![0; n],
+            norm: Cell::new(0.0),
+            limiting: Cell::new(None),
+            crossed: None,
+            crossings: 0,
         }
     }
 
@@ -142,9 +170,18 @@ impl Jump {
         (worst.sqrt() / self.bound, blamed)
     }
 
-    /// Noise of every input, in its unit: jumps below a multiple of it say nothing.
-    pub fn noise(&self) -> &[f64] {
-        &self.noise
+    fn look_for_crossing(&mut self, step: &StepView<'_>) {
+        let (Some(input), true) = (self.limiting.get(), self.steps > SETTLED && !step.after_restart) else {
+            return;
+        };
+        let norm = self.norm.get();
+        if norm < CROSSED {
+            return;
+        }
+        self.crossings += 1;
+        if self.crossed.is_none_or(|worst| norm > worst.norm) {
+            self.crossed = Some(Crossed { input, time: step.span.end, step: step.span.h, norm });
+        }
     }
 
     fn look_for_noise(&mut self) {
@@ -189,6 +226,8 @@ impl ErrorEstimator for Jump {
 
     fn estimate(&self, step: &StepView<'_>) -> Estimate {
         let (norm, blamed) = self.worst(step);
+        self.norm.set(norm);
+        self.limiting.set(blamed);
         let order = blamed.zip(step.jumps).map_or(0, |(i, jumps)| {
             let m = jumps.order[i];
             if self.values_only[i] { m.min(1) } else { m }
@@ -201,13 +240,30 @@ impl ErrorEstimator for Jump {
         self.worst(step).1.map(Blame::Input)
     }
 
+    fn settles(&self) -> bool {
+        self.steps <= SETTLED
+    }
+
     fn limited(&self) -> &[u64] {
         &self.limited
     }
 
+    fn limiting(&self) -> Option<usize> {
+        self.limiting.get()
+    }
+
+    fn noise(&self) -> &[f64] {
+        &self.noise
+    }
+
+    fn crossed(&self) -> Option<(u64, Crossed)> {
+        self.crossed.map(|worst| (self.crossings, worst))
+    }
+
     fn commit(&mut self, step: &StepView<'_>) {
         let Some(jumps) = step.jumps else { return };
-        if let Some(i) = self.worst(step).1 {
+        self.look_for_crossing(step);
+        if let Some(i) = self.limiting.get() {
             self.limited[i] += 1;
         }
         let all = self.low.iter_mut().zip(&mut self.high).zip(step.fresh).zip(&jumps.by_order[0]);

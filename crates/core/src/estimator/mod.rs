@@ -6,7 +6,7 @@ mod predictor;
 mod richardson;
 
 pub use energy::{Energy, Residual};
-pub use jump::Jump;
+pub use jump::{Crossed, Jump};
 pub use predictor::{OutputTolerance, Predictor};
 pub use richardson::{Constants, Richardson, Tolerance};
 
@@ -59,9 +59,29 @@ pub trait ErrorEstimator: Persist {
         false
     }
 
+    /// Whether it still finds its scales: norms steer, but say nothing of the error.
+    fn settles(&self) -> bool {
+        false
+    }
+
     /// How often each input limited the step, if it counts that.
     fn limited(&self) -> &[u64] {
         &[]
+    }
+
+    /// The input that limited the last step, if it tells.
+    fn limiting(&self) -> Option<usize> {
+        None
+    }
+
+    /// Noise of every input in its unit, if it looks for that: jumps below a multiple of it say nothing.
+    fn noise(&self) -> &[f64] {
+        &[]
+    }
+
+    /// How many steps crossed a discontinuity that nobody knew of, and the worst of them.
+    fn crossed(&self) -> Option<(u64, Crossed)> {
+        None
     }
 
     /// The norm of an attempted step.

@@ -299,7 +299,8 @@ impl Master {
             }
         }
         let floor = self.policies.controller.floor();
-        let over_tolerance = count(&mut self.statistics, &first.estimates, spans[0], floor);
+        let settles = self.policies.estimators.first().is_some_and(|e| e.settles());
+        let over_tolerance = count(&mut self.statistics, &first.estimates, spans[0], floor, settles);
         let runaway = watch_bonds(&mut self.watch, spans[0], &first.flows, self.settings.stop_runaway);
         let view = StepView {
             span: spans[0],
@@ -326,6 +327,7 @@ impl Master {
             probes: &first.probes,
             rejections,
             over_tolerance,
+            limited_by: None,
         };
         let flow = observer.accepted(&view, &report);
         self.clock.advance(spans[0]);

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+mod choices;
 mod compare;
 pub mod csv;
 mod format;
@@ -11,6 +12,7 @@ mod table;
 mod verdict;
 mod writer;
 
+pub use choices::Choices;
 pub use compare::{Comparison, Difference, Tolerance, compare};
 pub use format::{Format, find};
 pub use recorder::{ENERGY, JUMPS, Places, RESULTS, Recorder, TABLES};

@@ -33,6 +33,8 @@ pub struct Recorder {
     /// Net energy into each subsystem that has ports, and the place in it for each port.
     net: Vec<f64>,
     net_of: Vec<usize>,
+    /// Coupled inputs, where their orders and which one limits the step are written.
+    orders: Option<Vec<usize>>,
     /// Attempts that were taken back, and steps that were kept over tolerance, since the last row.
     rejected: u32,
     over_tolerance: u32,
@@ -115,6 +117,7 @@ impl Recorder {
             transmitted: vec![0.0; bonds],
             net: vec![0.0; owners.len()],
             net_of,
+            orders: orders(prepared),
             rejected: 0,
             over_tolerance: 0,
             failure: None,
@@ -185,6 +188,12 @@ impl Recorder {
         report.estimates.iter().for_each(|e| self.energy.field(e.norm));
         self.energy.field(f64::from(std::mem::take(&mut self.rejected)));
         self.energy.field(f64::from(std::mem::take(&mut self.over_tolerance)));
+        if let Some(coupled) = &self.orders {
+            let place = report.limited_by.and_then(|i| coupled.binary_search(&i).ok());
+            self.energy.field(place.map_or(0.0, |k| (k + 1) as f64));
+            let order = |i: usize| step.jumps.map_or(f64::NAN, |jumps| f64::from(jumps.order[i]));
+            coupled.iter().take(MOST_ORDERS).for_each(|&i| self.energy.field(order(i)));
+        }
         for (k, (flow, ports)) in step.flows.iter().zip(&step.bonds.bonds).enumerate() {
             step.ports[ports.clone()].iter().for_each(|p| self.energy.field(p.power));
             let values = [flow.residual_power, self.pending[k], self.residual_sum[k], self.transmitted[k]];
@@ -238,6 +247,11 @@ fn energy_fields(prepared: &Prepared, owners: &[usize]) -> Vec<Field> {
     let errors = numbered(&prepared.estimators).into_iter().map(|name| format!("error.{name}"));
     fields.extend(errors.map(|name| Field::new(name, "1")));
     fields.extend(["rejected", "over_tolerance"].map(|name| Field::new(name, "1")));
+    if let Some(coupled) = orders(prepared) {
+        fields.push(Field::new("limited_by", "1"));
+        let order = |&i: &usize| Field::new(format!("order.{}", prepared.names.inputs[i]), "1");
+        fields.extend(coupled.iter().take(MOST_ORDERS).map(order));
+    }
     for (bond, ports) in prepared.names.bonds.iter().zip(&prepared.ports) {
         fields.extend(ports.iter().map(|p| Field::new(format!("{bond}.P.{p}"), "W")));
         fields.push(Field::new(format!("{bond}.dP"), "W"));
@@ -249,6 +263,18 @@ fn energy_fields(prepared: &Prepared, owners: &[usize]) -> Vec<Field> {
         fields.push(Field::new("system.dE_sum", "J"));
     }
     fields
+}
+
+/// Orders of more inputs than this are not written.
+const MOST_ORDERS: usize = 64;
+
+/// Coupled inputs, where orders vary or inputs limit the step: the n-th one is number n in the column `limited_by`.
+fn orders(prepared: &Prepared) -> Option<Vec<usize>> {
+    let master = &prepared.master;
+    let limits = master.driving().is_some_and(|e| !e.limited().is_empty());
+    let network = master.network();
+    let coupled = (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i));
+    (limits || !master.order_counts().is_empty()).then(|| coupled.collect())
 }
 
 /// Inputs that jump: those that outputs feed.

@@ -1,5 +1,6 @@
 //! `summary.json`: what a run came to.
 
+use super::choices::{Choices, choices};
 use super::format::find;
 use super::recorder::{JUMPS, Places, RESULTS, TABLES, numbered, results_fields};
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
@@ -48,6 +49,8 @@ pub struct Summary {
     pub energy: EnergySummary,
     /// Jumps of coupled inputs at communication points.
     pub inputs: Vec<InputSummary>,
+    /// What the method chose for subsystems and inputs, and what it found out.
+    pub choices: Choices,
     /// Cost per subsystem.
     pub subsystems: Vec<SubsystemSummary>,
     /// Time of the run less that of the subsystems, in s.
@@ -393,6 +396,7 @@ impl Summary {
                 residual_share: share(residual, exchanged),
             },
             inputs: inputs(prepared, &findings),
+            choices: choices(prepared),
             bonds,
             engine_seconds: {
                 let elsewhere = subsystems.iter().map(|s| s.seconds).sum::<f64>();

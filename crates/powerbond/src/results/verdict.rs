@@ -1,6 +1,7 @@
 //! The verdict on a run in words: one word, an error estimate with its bar, and reasons with what to change.
 
 use super::summary::BondSummary;
+use crate::catalogue;
 use crate::number::{percent, short};
 use crate::prepare::Prepared;
 use crate::system::{Refresh, System};
@@ -140,6 +141,7 @@ pub fn verdict(
     }
     judge.coupling(&mut reasons);
     judge.steps(&mut reasons);
+    judge.jumps(&mut reasons);
     judge.energy(bonds, &mut reasons);
     let rank = |r: &Reason| ["unreliable", "check", "note"].iter().position(|l| *l == r.level);
     reasons.sort_by_key(rank);
@@ -389,6 +391,73 @@ impl Judge<'_> {
         }
     }
 
+    /// What the jumps of inputs tell: discontinuities that nobody knew of, and noise that no step can go below.
+    fn jumps(&self, out: &mut Vec<Reason>) {
+        let findings = self.findings;
+        let Some(driving) = self.prepared.master.driving().filter(|e| !e.limited().is_empty()) else {
+            return;
+        };
+        if let Some((count, worst)) = driving.crossed() {
+            let name = self.name(worst.input);
+            let others = if count > 1 { format!("; {count} such steps in all") } else { String::new() };
+            let text = format!(
+                "`{name}` jumped within a step of {} s, {:.0} times more than the tolerance allows: a discontinuity that nobody \
+                 announced was crossed{others}",
+                short4(worst.step),
+                worst.norm
+            );
+            let advice = "the error there is of the order of the step: announce the time as an event, let subsystems return early, \
+                          use `controller = { kind = \"rollback\" }` where they can go back, or set `max_step`";
+            out.push(Reason {
+                connection: Some(self.connection(worst.input)),
+                time: Some(worst.time),
+                value: Some(worst.norm),
+                ..reason("discontinuity", Word::Check, text, advice)
+            });
+        }
+        let tolerance =
+            self.system.method.estimator.number("tolerance").unwrap_or(catalogue::DEFAULT_TOLERANCE);
+        for (f, noise) in
+            findings.inputs.iter().map(|f| (f, driving.noise().get(f.input).copied().unwrap_or(0.0)))
+        {
+            // What a line through noisy points makes of it.
+            let share = if f.spread > 0.0 { 10.0 * noise / f.spread } else { 0.0 };
+            if share > tolerance {
+                let text = format!(
+                    "`{}` is noisy: {} of its own variation; an error below {} cannot be told from it",
+                    self.name(f.input),
+                    percent(noise / f.spread),
+                    percent(share)
+                );
+                out.push(Reason {
+                    connection: Some(self.connection(f.input)),
+                    value: Some(share),
+                    limit: Some(tolerance),
+                    ..reason(
+                        "noise",
+                        Word::Check,
+                        text,
+                        "raise the tolerance, or the accuracy of the subsystem that gives it",
+                    )
+                });
+            }
+        }
+        let swinging = findings.inputs.iter().filter(|f| f.swings > MANY_SWINGS && f.growth > UNDAMPED);
+        if let Some(f) = swinging.max_by(|a, b| a.swings.total_cmp(&b.swings)) {
+            let text = format!(
+                "`{}` swings {:.0} times and hardly decays: errors of all steps add up, and may exceed the tolerance tenfold",
+                self.name(f.input),
+                f.swings
+            );
+            out.push(Reason {
+                connection: Some(self.connection(f.input)),
+                value: Some(f.swings),
+                limit: Some(MANY_SWINGS),
+                ..note("undamped", text, "halve the tolerance and compare")
+            });
+        }
+    }
+
     /// Residual energy, spikes and corrections of bonds.
     fn energy(&self, bonds: &[BondSummary], out: &mut Vec<Reason>) {
         let spec = &self.system.verdict;
@@ -482,6 +551,9 @@ impl Judge<'_> {
     }
 }
 
+/// With more swings than this, and this share of its size left at the end, the errors of a signal add up.
+const MANY_SWINGS: f64 = 100.0;
+const UNDAMPED: f64 = 0.5;
 /// Inputs that are listed one by one.
 const MOST: usize = 3;
 

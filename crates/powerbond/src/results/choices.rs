@@ -1,0 +1,112 @@
+//! What the method chose: for every subsystem, for every input, and what it found out.
+
+use crate::catalogue::feeds_through;
+use crate::prepare::Prepared;
+use powerbond_core::extrapolation::Feed;
+use serde::Serialize;
+
+/// What the method chose.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Choices {
+    /// What each subsystem can do, and how it is fed.
+    pub subsystems: Vec<SubsystemChoice>,
+    /// How coupled inputs were held, where the order varies or inputs limit the step.
+    pub inputs: Vec<InputChoice>,
+    /// Feed-through that was found out.
+    pub identified: Vec<IdentifiedChoice>,
+}
+
+/// What a subsystem can do, and how it is fed.
+#[derive(Clone, Debug, Serialize)]
+pub struct SubsystemChoice {
+    /// Its name.
+    pub name: String,
+    /// A, B, C, D or Da.
+    pub class: &'static str,
+    /// The class in words.
+    pub able: &'static str,
+    /// What it is given of held inputs: `derivatives`, `tail`, `mean`, `dithered mean`, `value` or, without inputs, `nothing`.
+    pub fed: &'static str,
+    /// How its feed-through is kept fresh: `none` to keep, `refreshed`, `identified` or `as stepped`.
+    pub feed_through: &'static str,
+}
+
+/// How an input was held.
+#[derive(Clone, Debug, Serialize)]
+pub struct InputChoice {
+    /// Its name.
+    pub name: String,
+    /// Share of the steps with order 0, 1 and 2.
+    pub orders: [f64; 3],
+    /// Share of the steps that it limited.
+    pub limited: f64,
+    /// Its noise at the last look, in its unit.
+    pub noise: f64,
+}
+
+/// A feed-through gain that was found out.
+#[derive(Clone, Debug, Serialize)]
+pub struct IdentifiedChoice {
+    /// The output.
+    pub output: String,
+    /// The input.
+    pub input: String,
+    /// ∂y/∂u, in the units of both.
+    pub gain: f64,
+    /// 0: not at all; 1: it foretold everything.
+    pub confidence: f64,
+}
+
+/// Of a run.
+pub fn choices(prepared: &Prepared) -> Choices {
+    let (network, names, master) = (prepared.master.network(), &prepared.names, &prepared.master);
+    let identified = master.identified();
+    let subsystem = |(s, name): (usize, &String)| {
+        let member = &network.members[s];
+        let found = identified.iter().any(|f| network.owner_of_output[f.output] == s);
+        SubsystemChoice {
+            name: name.clone(),
+            class: prepared.classes[s].name(),
+            able: prepared.classes[s].about(),
+            fed: member.inputs.clone().next().map_or("nothing", |i| match prepared.feeds[i] {
+                Feed::Derivatives(_) => "derivatives",
+                Feed::Tail => "tail",
+                Feed::Mean => "mean",
+                Feed::Dithered => "dithered mean",
+                Feed::Value => "value",
+            }),
+            feed_through: match (feeds_through(member), prepared.refreshed.contains(&s)) {
+                (false, _) => "none",
+                (true, true) => "refreshed",
+                (true, false) if found => "identified",
+                (true, false) => "as stepped",
+            },
+        }
+    };
+    let steps = master.statistics().accepted.max(1) as f64;
+    let counts = master.order_counts();
+    let driving = master.driving();
+    let limited = driving.map_or(&[][..], |e| e.limited());
+    let noise = driving.map_or(&[][..], |e| e.noise());
+    let shown = !counts.is_empty() || !limited.is_empty();
+    let input = |i: usize| InputChoice {
+        name: names.inputs[i].to_string(),
+        orders: counts.get(i).copied().unwrap_or_default().map(|n| n as f64 / steps),
+        limited: limited.get(i).copied().unwrap_or(0) as f64 / steps,
+        noise: noise.get(i).copied().unwrap_or(0.0),
+    };
+    let coupled = (0..network.n_inputs).filter(|&i| shown && network.wiring.is_coupled(i));
+    Choices {
+        subsystems: names.subsystems.iter().enumerate().map(subsystem).collect(),
+        inputs: coupled.map(input).collect(),
+        identified: identified
+            .iter()
+            .map(|f| IdentifiedChoice {
+                output: names.outputs[f.output].to_string(),
+                input: names.inputs[f.input].to_string(),
+                gain: f.gain,
+                confidence: f.confidence,
+            })
+            .collect(),
+    }
+}

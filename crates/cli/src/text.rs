@@ -63,6 +63,12 @@ pub fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "a number of 0 or more is needed, such as 0.005 or 0.5%".to_owned())
 }
 
+/// How many times as fast as the clock: a finite number above 0.
+pub fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.trim().parse().ok().filter(|x: &f64| x.is_finite() && *x > 0.0);
+    factor.ok_or_else(|| "a number above 0 is needed, such as 1 or 0.5".to_owned())
+}
+
 /// Lines of cells with aligned columns; the first column to the left, the others to the right. Control characters, which
 /// names of other tools may have, are shown and not printed.
 pub fn table(rows: &[Vec<String>]) -> String {

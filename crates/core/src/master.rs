@@ -11,7 +11,7 @@ use crate::estimator::{ErrorEstimator, Estimate};
 use crate::exchange::{Exchange, Swept, Wants};
 use crate::extrapolation::Extrapolation;
 use crate::identification::{Identified, Identifier};
-use crate::network::{Initial, Network, Schedule, Structure, initial, probe_feed_through};
+use crate::network::{Initial, Network, Row, Schedule, Structure, initial, probe_feed_through};
 use crate::observer::{Flow, Observer, StartView, StepReport};
 use crate::slopes::Slopes;
 use crate::statistics::Statistics;
@@ -59,6 +59,22 @@ pub struct Settings {
     pub stop_runaway: bool,
     /// Observers see ∂y/∂u in every step of the start and in a sample of the later ones, even if no policy needs it.
     pub sample_feed_through: bool,
+    /// Changes of the coupling at known times, in the order of time. Steps end exactly there, and the past is
+    /// forgotten; what comes before or at the start holds from the initialization on.
+    pub changes: Vec<Change>,
+    /// How many threads advance the members of a stage, this one included; 0 is as good as 1.
+    pub worker_threads: usize,
+}
+
+/// A change of the coupling at a known time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// When, in seconds.
+    pub time: f64,
+    /// Inputs and their connections from then on, with the same sources in the same order.
+    pub rows: Vec<(usize, Row)>,
+    /// Members, their variables (indices into [`crate::subsystem::Info::variables`]) and the values these get.
+    pub settings: Vec<(usize, usize, f64)>,
 }
 
 impl Settings {
@@ -79,6 +95,8 @@ impl Settings {
             allow_nonfinite: false,
             stop_runaway: true,
             sample_feed_through: false,
+            changes: Vec::new(),
+            worker_threads: 0,
         }
     }
 }
@@ -130,6 +148,8 @@ pub struct Master {
     /// Steps are made in pairs beside a big one.
     doubling: Option<Box<Doubling>>,
     structure: Option<Structure>,
+    /// Changes of the coupling that were made.
+    changed: usize,
 }
 
 /// What policies and observers see of the current attempt. A macro, since it borrows all but the policies.
@@ -177,12 +197,14 @@ impl Master {
             },
         );
         exchange.allow_nonfinite = settings.allow_nonfinite;
+        exchange.employ(&network, &policies.schedule, settings.worker_threads);
         exchange.slopes = settings.slopes.then(|| Slopes::new(&network));
         let mut external = vec![false; network.n_inputs];
         network.externals.iter().for_each(|e| external[e.input] = true);
         let wish = policies.controller.first();
         let fixed = policies.controller.is_fixed().then_some(wish);
-        let targets = network.externals.iter().flat_map(|e| e.signal.jumps()).collect();
+        let jumps = network.externals.iter().flat_map(|e| e.signal.jumps());
+        let targets = jumps.chain(settings.changes.iter().map(|c| c.time)).collect();
         let mut clock = Clock::new(settings.start, settings.stop, settings.end_rule, fixed, targets);
         if let Some(interval) = settings.land_on {
             clock = clock.land_on(interval);
@@ -211,6 +233,7 @@ impl Master {
             keeps,
             doubling,
             structure: None,
+            changed: 0,
             network,
             policies,
             settings,
@@ -300,6 +323,7 @@ impl Master {
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.enter(&Setup { start, stop }).map_err(|error| fail(s, error))?;
         }
+        self.change_coupling(at_start)?;
         let (rules, lenient) = (self.settings.initial, self.settings.allow_nonfinite);
         let mut u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
         // Texts may pass through several members, and change numbers on their way.
@@ -569,8 +593,34 @@ impl Master {
             if let Some(doubling) = &mut self.doubling {
                 doubling.restart();
             }
+            let now = Span { start: span.end, end: span.end, h: 0.0 };
+            if self.change_coupling(now)? {
+                self.exchange.reconnect(&self.network, &self.policies.schedule, span.end);
+                self.exchange.slopes.iter_mut().try_for_each(|slopes| slopes.read(&mut self.network, now))?;
+                if let Some(doubling) = &mut self.doubling {
+                    doubling.reconnect(span.end, self.exchange.history.values(0));
+                }
+            }
         }
         runaway.map(|()| flow)
+    }
+
+    /// Makes the changes that are due; true if there were any.
+    fn change_coupling(&mut self, now: Span) -> Result<bool, RunError> {
+        let before = self.changed;
+        while let Some(change) = self.settings.changes.get(self.changed).filter(|c| c.time <= now.start) {
+            for (input, row) in &change.rows {
+                self.network.wiring.replace(*input, row);
+                self.policies.schedule.replace(*input, row);
+            }
+            for &(s, variable, value) in &change.settings {
+                let fail =
+                    |error| RunError::Subsystem { member: s, phase: "setting a parameter", span: now, error };
+                self.network.members[s].simulator.set(variable, value).map_err(fail)?;
+            }
+            self.changed += 1;
+        }
+        Ok(self.changed > before)
     }
 
     /// What is passed on and asked for at a communication point, the end of `span`, beside numbers.

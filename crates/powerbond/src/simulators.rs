@@ -5,7 +5,7 @@ use crate::source::At;
 use crate::system::{FmuOptions, Given, Refresh, SimulatorSpec, SubsystemSpec, System};
 use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::subsystem::Subsystem;
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{Causality, ModelDescription};
 use powerbond_fmi::{Fmu, FmuSubsystem, Log, LogLine, Options, Status, Value};
 use std::path::{Path, PathBuf};
@@ -88,11 +88,7 @@ pub fn make(
 
 fn model(spec: &SubsystemSpec, name: &At<String>) -> Result<Box<dyn Subsystem>, Error> {
     let Some(model) = models::find(&name.value) else {
-        let names: Vec<&str> = models::ALL.iter().map(|m| m.name).collect();
-        let hint = match closest(&name.value, names.iter().copied()) {
-            Some(near) => format!(" Did you mean `{near}`?"),
-            None => format!(" There are: {}.", names.join(", ")),
-        };
+        let hint = hint(&name.value, models::ALL.iter().map(|m| m.name));
         return Err(Error::input(name.place(), format!("there is no model `{}`.{hint}", name.value)));
     };
     let mut parameters: Vec<(String, ParameterValue)> = Vec::new();
@@ -173,8 +169,7 @@ fn fmu_value(
 ) -> Result<(bool, Value), Error> {
     let Some(v) = description.find(&name.value) else {
         let settable = description.variables.iter().filter(|v| v.causality != Causality::Output);
-        let hint = closest(&name.value, settable.map(|v| &*v.name))
-            .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+        let hint = hint(&name.value, settable.map(|v| &*v.name));
         return Err(Error::input(
             name.place(),
             format!("`{}` has no variable `{}`.{hint}", description.model_name, name.value),
@@ -189,6 +184,12 @@ fn fmu_value(
         })?,
         other => plain_value(other),
     };
+    let definition = description.type_of(variable);
+    let fits = |v: &Value| !variable.kind.is_numeric() || v.number(variable.kind, definition).is_some();
+    if let Some(unfit) = value.elements().iter().find(|v| !fits(v)) {
+        let message = format!("`{}` is of type {}; {unfit} does not fit", name.value, variable.kind.name());
+        return Err(Error::input(name.place(), message));
+    }
     Ok((matches!(variable.causality, Causality::Parameter | Causality::StructuralParameter), value))
 }
 

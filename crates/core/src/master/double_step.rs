@@ -136,6 +136,12 @@ impl Doubling {
     pub fn restart(&mut self) {
         self.ends.restart();
     }
+
+    /// Forgets the past after a change of the coupling: the inputs at `t` are others now.
+    pub fn reconnect(&mut self, t: f64, inputs: &[f64]) {
+        self.ends.clear();
+        self.end_of_pair(t, inputs);
+    }
 }
 
 impl FirstHalf {

@@ -5,7 +5,7 @@ mod structure;
 mod terminals;
 mod types;
 mod variables;
-mod xml;
+pub mod xml;
 
 pub use structure::Unknown;
 pub use terminals::{Member, Terminal};

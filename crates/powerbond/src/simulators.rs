@@ -143,7 +143,9 @@ fn fmu(
     let remarks = shortcomings.into_iter().chain(instance.unused());
     let remarks = remarks.map(|text| format!("{name}: {text}")).collect();
     instance.set_can_refresh(can_refresh);
-    if system.method.controller.name() != "fixed" && instance.needs_constant_step() {
+    // What jumps steer falls back to a constant step, with a warning.
+    let falls_back = system.method.estimator.name() == "jump";
+    if system.method.controller.name() != "fixed" && !falls_back && instance.needs_constant_step() {
         return Err(Error::input(
             path.place(),
             format!(

@@ -3,7 +3,7 @@
 use powerbond_core::controller::{Fixed, Limits, Pi, StepController};
 use powerbond_core::estimator::{ErrorEstimator, Jump};
 use powerbond_core::extrapolation::{Feed, Variable as VariableHold};
-use powerbond_core::identification::Identifier;
+use powerbond_core::identification::{Identifier, Role};
 use powerbond_core::master::{Master, Policies, Settings};
 use powerbond_core::network::{
     BondSpec, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Schedule, ScheduleKind, Seen,
@@ -160,7 +160,7 @@ fn master((network, _): (Network, Names), wanted: &Wanted) -> Master {
         }
         None => Box::new(Fixed { step: wanted.step }),
     };
-    let members: Vec<(usize, bool)> = (0..network.members.len()).map(|s| (s, true)).collect();
+    let members: Vec<(usize, Role)> = (0..network.members.len()).map(|s| (s, Role::Improved)).collect();
     let policies = Policies {
         identifier: wanted.identify.then(|| Identifier::new(&network, &members, |_| true)),
         schedule: Schedule::new(

@@ -13,7 +13,7 @@ use powerbond_core::estimator::{
     Tolerance,
 };
 use powerbond_core::extrapolation::{Extrapolation, Feed, Polynomial, Variable};
-use powerbond_core::identification::Identifier;
+use powerbond_core::identification::{Identifier, Role};
 use powerbond_core::master::{Master, Policies, Settings};
 use powerbond_core::models::error_study::Split;
 use powerbond_core::models::{self, ParameterValue};
@@ -305,7 +305,9 @@ fn master(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Ma
         None => Box::new(Polynomial::new(orders, vec![2; n])),
     };
     let policies = Policies {
-        identifier: method.identify.then(|| Identifier::new(&network, &[(0, true), (1, false)], |_| true)),
+        identifier: method
+            .identify
+            .then(|| Identifier::new(&network, &[(0, Role::Improved), (1, Role::Known)], |_| true)),
         schedule: Schedule::new(&network, &method.kind, &method.rates),
         extrapolation,
         correction,

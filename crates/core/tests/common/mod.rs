@@ -9,7 +9,7 @@ use powerbond_core::estimator::{
     BigStep, Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
 };
 use powerbond_core::extrapolation::{Extrapolation, Feed, Polynomial, Variable as VariableHold};
-use powerbond_core::identification::Identifier;
+use powerbond_core::identification::{Identifier, Role};
 use powerbond_core::master::{Master, Policies, Settings};
 use powerbond_core::models::{Built, Capability, Equations, Held, variable};
 use powerbond_core::network::{
@@ -234,7 +234,7 @@ pub fn master(mut network: Network, stop: f64, method: &Method) -> Master {
         Some(feed) => Box::new(VariableHold::new(vec![2; n], vec![feed; n], known)),
         None => Box::new(Polynomial::new(holds, handed)),
     };
-    let members: Vec<(usize, bool)> = (0..network.members.len()).map(|s| (s, true)).collect();
+    let members: Vec<(usize, Role)> = (0..network.members.len()).map(|s| (s, Role::Improved)).collect();
     let policies = Policies {
         identifier: method.identify.then(|| Identifier::new(&network, &members, |_| true)),
         schedule: Schedule::new(&network, &method.schedule, &rates),

@@ -358,9 +358,14 @@ fn export(lab: &Lab, arguments: &[&str]) {
 /// FMUs that can do the same are treated in the same way and make the same steps. FMI 3 has no input derivatives.
 #[test]
 fn fmus_get_the_choices_of_their_models() {
-    let check = |derivatives: &str, refresh: &str, versions: &[&str]| {
-        let (models, _) =
-            runs(&able(CAR, &format!("input_derivatives = {derivatives}, refresh = \"{refresh}\"")), &[]);
+    let check = |derivatives: &str, refresh: &str, sub_steps: &str, versions: &[&str]| {
+        let able = able(
+            CAR,
+            &format!(
+                "input_derivatives = {derivatives}, refresh = \"{refresh}\", sub_steps = \"{sub_steps}\""
+            ),
+        );
+        let (models, _) = runs(&able, &[]);
         for version in versions {
             let lab = Lab::with(
                 &edit(
@@ -370,7 +375,10 @@ fn fmus_get_the_choices_of_their_models() {
                 )
                 .replace(
                     "parameters = ",
-                    &format!("options = {{ input_derivatives = {derivatives} }}\nparameters = "),
+                    &format!(
+                        "options = {{ input_derivatives = {derivatives}, whole_steps = {} }}\nparameters = ",
+                        sub_steps == "no"
+                    ),
                 ),
             );
             for (model, file) in
@@ -385,11 +393,12 @@ fn fmus_get_the_choices_of_their_models() {
             assert_eq!(a["steps"], b["steps"], "{derivatives} {refresh} FMI {version}");
         }
     };
-    check("2", "yes", &["2"]);
-    check("1", "yes", &["2"]);
-    check("2", "no", &["2"]);
-    check("0", "yes", &["2", "3"]);
-    check("0", "no", &["2", "3"]);
+    check("2", "yes", "yes", &["2"]);
+    check("1", "yes", "yes", &["2"]);
+    check("2", "no", "yes", &["2"]);
+    check("0", "yes", "yes", &["2", "3"]);
+    check("0", "no", "yes", &["2", "3"]);
+    check("0", "no", "no", &["2", "3"]);
 }
 
 /// Two integrators in a ring, x' = y, y' = −x: C FMUs with other step rules.
@@ -510,4 +519,45 @@ fn a_step_floor_is_told() {
     let floor = reason(&summary, "step_floor").expect("the floor");
     assert!(floor["text"].as_str().unwrap().contains("smallest step size"), "{floor}");
     assert!(floor["value"].as_f64().unwrap() > 0.1 && floor["level"] == "check", "{floor}");
+}
+
+/// A C FMU whose output nobody foretells, into an integrator.
+fn told_by(parameters: &str, options: &[&str]) -> (Value, Ran) {
+    let lab = Lab::with(&format!(
+        "[simulation]\nstop = 4.0\n[subsystems.a]\nfmu = \"a\"\nparameters = {{ {parameters} }}\n[subsystems.b]\nfmu = \"b\"\n\
+         [[connections]]\nfrom = \"a.y\"\nto = \"b.u\"\nconvert_units = false\n"
+    ));
+    lab.place("signal2", "a");
+    lab.place("integrator2", "b");
+    let ran = lab.run(options);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    (lab.summary(), ran)
+}
+
+/// A slow sine, then 0.5 more from one instant to the next.
+#[test]
+fn a_jump_that_nobody_announced_is_named_with_its_time_and_input() {
+    let (summary, ran) = told_by("f = 0.1, jump = 2.7, height = 0.5", &[]);
+    let crossed = reason(&summary, "discontinuity").unwrap_or_else(|| panic!("{}", ran.out));
+    assert_eq!((&crossed["level"], &crossed["connection"]), (&"check".into(), &"a.y -> b.u".into()));
+    let (time, longest) = (crossed["time"].as_f64().unwrap(), summary["step_size"]["max"].as_f64().unwrap());
+    assert!((2.7..=2.7 + longest).contains(&time), "{crossed}");
+    assert!(ran.out.starts_with("CHECK") && ran.out.contains("`b.u` jumped within a step of"), "{}", ran.out);
+    let (summary, _) = told_by("f = 0.1", &[]);
+    assert!(reason(&summary, "discontinuity").is_none());
+}
+
+/// Noise of 1e-3 of the amplitude is above a tolerance of 1e-3 (a line through it makes ten times more of it), and not of 0.1.
+#[test]
+fn noise_above_the_tolerance_is_named() {
+    let (summary, ran) = told_by("f = 0.5, noise = 1e-3", &[]);
+    let noise = reason(&summary, "noise").unwrap_or_else(|| panic!("{}", ran.out));
+    assert_eq!((&noise["level"], &noise["connection"]), (&"check".into(), &"a.y -> b.u".into()));
+    assert!(ran.out.contains("`b.u` is noisy"), "{}", ran.out);
+    let steps = summary["steps"]["accepted"].as_u64().unwrap();
+    assert!(steps < 100_000, "noise does not make the step collapse: {steps}");
+    let (summary, _) = told_by("f = 0.5, noise = 1e-3", &["--tolerance", "0.1"]);
+    assert!(reason(&summary, "noise").is_none(), "{}", summary["verdict"]);
+    let (summary, _) = told_by("f = 0.5", &[]);
+    assert!(reason(&summary, "noise").is_none(), "{}", summary["verdict"]);
 }

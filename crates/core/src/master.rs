@@ -633,6 +633,7 @@ impl Master {
             doubling.end_of_pair(span.end, self.exchange.history.values(0));
         }
         self.after_restart = false;
+        self.clock.expect(self.exchange.announced);
         if self.clock.advance(span) | event {
             self.statistics.events += 1;
             self.watch.restart();

@@ -320,7 +320,7 @@ pub fn controller(
             first_step: context.step,
             safety: spec.number("safety").unwrap_or(0.9),
             limits,
-            keep_at_floor: spec.word("at_floor", "stop") == "keep",
+            keep_at_floor: spec.word("at_floor", if jumps { "keep" } else { "stop" }) == "keep",
         }));
     }
     let mut pi = match spec.name() {

@@ -30,11 +30,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         return Ok(ExitCode::SUCCESS);
     }
     let Some(suite) = SUITES.iter().find(|s| s.name == arguments.suite) else {
-        let names: Vec<&str> = SUITES.iter().map(|s| s.name).collect();
-        let hint = match powerbond::core::suggest::closest(&arguments.suite, names.iter().copied()) {
-            Some(near) => format!(" Did you mean `{near}`?"),
-            None => format!(" There are: {}.", names.join(", ")),
-        };
+        let hint = powerbond::core::suggest::hint(&arguments.suite, SUITES.iter().map(|s| s.name));
         return Err(Error::input(None, format!("there is no suite `{}`.{hint}", arguments.suite)));
     };
     let rows = suite.ids();

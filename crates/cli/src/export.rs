@@ -3,7 +3,7 @@
 use crate::text::print;
 use powerbond::Error;
 use powerbond::core::models::{self, ParameterValue};
-use powerbond::core::suggest::closest;
+use powerbond::core::suggest::hint;
 use powerbond_export::{Export, ExportError, FmiVersion, Library};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,12 +34,8 @@ pub struct Arguments {
 pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     let name = &arguments.model;
     let Some(model) = models::find(name) else {
-        let names: Vec<&str> = models::ALL.iter().map(|m| m.name).collect();
-        let hint = match closest(name, names.iter().copied()) {
-            Some(near) => format!("Did you mean `{near}`?"),
-            None => format!("There are: {}.", names.join(", ")),
-        };
-        return Err(Error::input(None, format!("there is no model `{name}`. {hint}")));
+        let hint = hint(name, models::ALL.iter().map(|m| m.name));
+        return Err(Error::input(None, format!("there is no model `{name}`.{hint}")));
     };
     let given = arguments.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>, _>>()?;
     let (version, words) = match arguments.fmi.as_str() {

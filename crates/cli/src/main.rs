@@ -14,6 +14,7 @@ mod progress;
 mod report;
 mod run;
 mod text;
+mod tune;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -52,6 +53,8 @@ enum Command {
     Report(report::Arguments),
     /// Compare results with results: error per variable
     Compare(compare::Arguments),
+    /// Try every method on one's own system: what accuracy costs, and a ready `[method]`
+    Tune(tune::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
     Bench(bench::Arguments),
     /// Write a built-in model as an FMU for other tools
@@ -63,16 +66,17 @@ enum Command {
 fn main() -> ExitCode {
     let Arguments { verbose, command } = Arguments::parse();
     logging::begin(verbose);
-    let result = match command {
+    let result = text::keep_stdout().and_then(|()| match command {
         Command::Run(arguments) => run::main(&arguments, verbose > 0),
         Command::Inspect(arguments) => inspect::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),
         Command::Report(arguments) => report::main(&arguments),
         Command::Compare(arguments) => compare::main(&arguments),
+        Command::Tune(arguments) => tune::main(&arguments),
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Export(arguments) => export::main(&arguments),
         Command::Methods(arguments) => methods::main(&arguments),
-    };
+    });
     match result {
         Ok(code) => code,
         Err(error) => {

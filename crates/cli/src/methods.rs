@@ -26,8 +26,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     if methods.is_empty() && models.is_empty() {
         let name = arguments.name.as_deref().unwrap_or("");
         let names = catalogue::ALL.iter().map(|e| e.name).chain(models::ALL.iter().map(|m| m.name));
-        let hint = powerbond::core::suggest::closest(name, names)
-            .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+        let hint = powerbond::core::suggest::hint(name, names);
         return Err(Error::input(None, format!("nothing in the catalogue is called `{name}`.{hint}")));
     }
     if arguments.json {

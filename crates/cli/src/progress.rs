@@ -25,14 +25,20 @@ const STRIDE: u64 = 64;
 const BAR_EVERY: Duration = Duration::from_millis(100);
 const JSON_EVERY: Duration = Duration::from_millis(500);
 
+/// The signal that asked the command to stop, as soon as there is one; 0 until then.
+pub fn caught() -> Result<Arc<AtomicUsize>, Error> {
+    let signal = Arc::new(AtomicUsize::new(0));
+    for number in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_usize(number, signal.clone(), number as usize)
+            .map_err(|e| Error::input(None, format!("cannot catch Ctrl-C: {e}")))?;
+    }
+    Ok(signal)
+}
+
 impl Watch {
     /// Watches a run from `start` to `stop`. A bar appears on a terminal unless `json` or `quiet`.
     pub fn new(start: f64, stop: f64, json: bool, quiet: bool) -> Result<Self, Error> {
-        let signal = Arc::new(AtomicUsize::new(0));
-        for number in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            signal_hook::flag::register_usize(number, signal.clone(), number as usize)
-                .map_err(|e| Error::input(None, format!("cannot catch Ctrl-C: {e}")))?;
-        }
+        let signal = caught()?;
         let bar = (!json && !quiet && std::io::stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
             let bar = ProgressBar::new(1000);
@@ -102,5 +108,9 @@ impl Observer for Watch {
             self.show(step, report);
         }
         Flow::Continue
+    }
+
+    fn interrupted(&self) -> bool {
+        self.signal.load(Ordering::Relaxed) != 0
     }
 }

@@ -4,7 +4,7 @@ use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
 use powerbond::report::REPORT;
 use powerbond::results::{Format, Summary, TABLES, VerdictSummary};
-use powerbond::{Error, Run, RunOptions, System};
+use powerbond::{Error, RealTime, Run, RunOptions, System};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -50,6 +50,25 @@ pub struct Arguments {
     /// Set a parameter: subsystem.parameter=value (repeatable)
     #[arg(long, value_name = "SUB.PARAM=VALUE")]
     set: Vec<String>,
+    /// Set parameters from an SSP parameter file (.ssv), below --set (repeatable, the last one wins)
+    #[arg(long, value_name = "FILE.SSV")]
+    params: Vec<PathBuf>,
+    /// Let an OSP scenario (YAML or JSON) override and bias variables at its times
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// Go no faster than the clock on the wall, or FACTOR times as fast
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "1",
+        value_parser = crate::text::factor
+    )]
+    real_time: Option<f64>,
+    /// Advance subsystems side by side on N threads; results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    worker_threads: u16,
     /// Feed inputs from a CSV file: `time`, then one column per `subsystem.input`
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
@@ -86,6 +105,10 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<ExitCode, Error> {
         output_interval: arguments.output_interval,
         output_dir: arguments.output_dir.clone(),
         set: arguments.set.clone(),
+        params: arguments.params.clone(),
+        scenario: arguments.scenario.clone(),
+        real_time: arguments.real_time,
+        worker_threads: arguments.worker_threads.into(),
         tolerance: arguments.tolerance,
         input: arguments.input.clone(),
         allow_nonfinite: arguments.allow_nonfinite,
@@ -161,6 +184,9 @@ fn describe(summary: &Summary, folder: &Path) -> String {
             );
         }
     }
+    if let Some(r) = &s.real_time {
+        out += &format!("  real time   {}\n", real_time(r));
+    }
     out += &choices(s);
     out += &estimates(s);
     out += "\n";
@@ -206,6 +232,21 @@ fn describe(summary: &Summary, folder: &Path) -> String {
     out += &format!("\n{} and summary.json are in {}\n", inside.join(", "), folder.display());
     outside.iter().for_each(|file| out += &format!("the recorded variables are in {file}\n"));
     out
+}
+
+/// How a run in real time kept up.
+fn real_time(r: &RealTime) -> String {
+    let pace =
+        if r.factor == 1.0 { String::new() } else { format!("{} times as fast, ", significant(r.factor)) };
+    if r.late_share == 0.0 {
+        return format!("{pace}no step was late");
+    }
+    format!(
+        "{pace}{} % of the steps were late, by at most {} at {}",
+        significant(100.0 * r.late_share),
+        quantity(r.max_lateness, "s"),
+        quantity(r.max_lateness_time, "s")
+    )
 }
 
 /// What the method chose by itself.

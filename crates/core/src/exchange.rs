@@ -11,6 +11,7 @@ use crate::network::{Network, Schedule, Seen, Stage, Sum};
 use crate::slopes::Slopes;
 use crate::subsystem::{Inputs, Span};
 use crate::tape::{Persist, Tape};
+use crate::workers::{Workers, inputs_of};
 
 /// How far a sweep came.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +51,8 @@ pub(crate) struct Exchange {
     /// How far fresh inputs are from what the past foretold, if a policy asks for it.
     pub jumps: Option<Jumps>,
     pub allow_nonfinite: bool,
+    /// Threads that advance the members of a stage side by side.
+    workers: Option<Workers>,
 }
 
 /// What else the buffers have to serve.
@@ -108,7 +111,13 @@ impl Exchange {
             slopes: None,
             jumps: wants.jumps.then(|| Jumps::new(nu)),
             allow_nonfinite: false,
+            workers: None,
         }
+    }
+
+    /// Lets `threads` of them, the caller included, advance the members of a stage side by side.
+    pub fn employ(&mut self, network: &Network, schedule: &Schedule, threads: usize) {
+        self.workers = Workers::new(network, schedule, &self.held, threads);
     }
 
     /// What input `i` was really at the end of the step: the mean, where a mean was given.
@@ -150,18 +159,23 @@ impl Exchange {
             self.correct(correction, stage, span, part);
             let before = if stage.part == 0 { &self.y_prev } else { &self.y_step };
             meter.open(&network.bonds, &stage.members, &self.held.value, before);
+            let side_by_side = self.workers.is_some() && stage.members.len() > 1;
+            if let Some(workers) = self.workers.as_mut().filter(|_| side_by_side) {
+                workers.advance(&mut network.members, stage, part, &self.held, &mut self.y_step);
+            }
             for &s in &stage.members {
                 let member = &mut network.members[s];
-                let inputs = Inputs {
-                    value: &self.held.value[member.inputs.clone()],
-                    slope: slice_or_empty(&self.held.slope, &member.inputs),
-                    curvature: slice_or_empty(&self.held.curvature, &member.inputs),
-                };
                 let y = &mut self.y_step[member.outputs.clone()];
-                let advance = member
-                    .simulator
-                    .advance(part, inputs, y)
-                    .map_err(|error| RunError::Subsystem { member: s, phase: "step", span: part, error })?;
+                let advanced = match &mut self.workers {
+                    Some(workers) if side_by_side => workers.outcome(s),
+                    _ => member.simulator.advance(part, inputs_of(&self.held, &member.inputs), y),
+                };
+                let advance = advanced.map_err(|error| RunError::Subsystem {
+                    member: s,
+                    phase: "step",
+                    span: part,
+                    error,
+                })?;
                 if advance.reached < part.end - 1e-9 * part.h {
                     return Ok(Swept::Early { member: s, reached: advance.reached });
                 }
@@ -420,6 +434,14 @@ impl Exchange {
         self.waiting.restart();
     }
 
+    /// Forgets the past after a change of the coupling: the inputs at `t` are others now.
+    pub fn reconnect(&mut self, network: &Network, schedule: &Schedule, t: f64) {
+        self.history.clear();
+        self.inner.iter_mut().for_each(|inner| inner.committed.clear());
+        self.waiting.clear();
+        self.begin(network, schedule, t);
+    }
+
     /// The first communication point: `y_prev` holds consistent outputs.
     pub fn begin(&mut self, network: &Network, schedule: &Schedule, t: f64) {
         network.wiring.gather(&self.y_prev, &mut self.fresh);
@@ -455,10 +477,6 @@ impl Persist for Exchange {
         self.waiting.load(tape);
         self.slopes.iter_mut().for_each(|slopes| slopes.load(tape));
     }
-}
-
-fn slice_or_empty<'a>(values: &'a [f64], range: &std::ops::Range<usize>) -> &'a [f64] {
-    values.get(range.clone()).unwrap_or(&[])
 }
 
 /// Whether all values are finite: only then is an exponent less than all ones, so that adding one to it stays below the sign.

@@ -43,3 +43,4 @@ pub mod units;
 pub mod verdict;
 pub mod view;
 pub mod watch;
+mod workers;

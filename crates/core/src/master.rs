@@ -11,15 +11,17 @@ use crate::estimator::{ErrorEstimator, Estimate};
 use crate::exchange::{Exchange, Swept, Wants};
 use crate::extrapolation::Extrapolation;
 use crate::identification::{Identified, Identifier};
-use crate::network::{Initial, Network, Schedule, Structure, initial, probe_feed_through};
+use crate::network::{Initial, Network, Row, Schedule, Structure, initial, probe_feed_through};
 use crate::observer::{Flow, Observer, StartView, StepReport};
 use crate::slopes::Slopes;
 use crate::statistics::Statistics;
-use crate::subsystem::{Inputs, Setup, Span};
+use crate::subsystem::{Inputs, Setup, Span, SubsystemError};
 use crate::view::StepView;
 use crate::watch::BondWatch;
 use double_step::Doubling;
 
+/// By how much inputs are changed to see whether outputs follow, relative to their size.
+const CHANGE: f64 = 1e-4;
 /// How many times in a row a step may be taken back.
 const MAX_REJECTIONS: u32 = 60;
 /// Steps at the start in which feed-through is sampled always, and the stride after them.
@@ -59,6 +61,22 @@ pub struct Settings {
     pub stop_runaway: bool,
     /// Observers see ∂y/∂u in every step of the start and in a sample of the later ones, even if no policy needs it.
     pub sample_feed_through: bool,
+    /// Changes of the coupling at known times, in the order of time. Steps end exactly there, and the past is
+    /// forgotten; what comes before or at the start holds from the initialization on.
+    pub changes: Vec<Change>,
+    /// How many threads advance the members of a stage, this one included; 0 is as good as 1.
+    pub worker_threads: usize,
+}
+
+/// A change of the coupling at a known time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// When, in seconds.
+    pub time: f64,
+    /// Inputs and their connections from then on, with the same sources in the same order.
+    pub rows: Vec<(usize, Row)>,
+    /// Members, their variables (indices into [`crate::subsystem::Info::variables`]) and the values these get.
+    pub settings: Vec<(usize, usize, f64)>,
 }
 
 impl Settings {
@@ -79,6 +97,8 @@ impl Settings {
             allow_nonfinite: false,
             stop_runaway: true,
             sample_feed_through: false,
+            changes: Vec::new(),
+            worker_threads: 0,
         }
     }
 }
@@ -130,6 +150,10 @@ pub struct Master {
     /// Steps are made in pairs beside a big one.
     doubling: Option<Box<Doubling>>,
     structure: Option<Structure>,
+    /// Members that cannot be refreshed although they claim so.
+    lowered: Vec<usize>,
+    /// Changes of the coupling that were made.
+    changed: usize,
 }
 
 /// What policies and observers see of the current attempt. A macro, since it borrows all but the policies.
@@ -177,12 +201,14 @@ impl Master {
             },
         );
         exchange.allow_nonfinite = settings.allow_nonfinite;
+        exchange.employ(&network, &policies.schedule, settings.worker_threads);
         exchange.slopes = settings.slopes.then(|| Slopes::new(&network));
         let mut external = vec![false; network.n_inputs];
         network.externals.iter().for_each(|e| external[e.input] = true);
         let wish = policies.controller.first();
         let fixed = policies.controller.is_fixed().then_some(wish);
-        let targets = network.externals.iter().flat_map(|e| e.signal.jumps()).collect();
+        let jumps = network.externals.iter().flat_map(|e| e.signal.jumps());
+        let targets = jumps.chain(settings.changes.iter().map(|c| c.time)).collect();
         let mut clock = Clock::new(settings.start, settings.stop, settings.end_rule, fixed, targets);
         if let Some(interval) = settings.land_on {
             clock = clock.land_on(interval);
@@ -211,6 +237,8 @@ impl Master {
             keeps,
             doubling,
             structure: None,
+            lowered: Vec::new(),
+            changed: 0,
             network,
             policies,
             settings,
@@ -300,6 +328,7 @@ impl Master {
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.enter(&Setup { start, stop }).map_err(|error| fail(s, error))?;
         }
+        self.change_coupling(at_start)?;
         let (rules, lenient) = (self.settings.initial, self.settings.allow_nonfinite);
         let mut u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
         // Texts may pass through several members, and change numbers on their way.
@@ -311,10 +340,12 @@ impl Master {
             u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
         }
         self.look_at_structure(&u)?;
+        let changing = self.answers_to_change(&u);
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.start().map_err(|error| fail(s, error))?;
         }
         self.transfer(&mut u, at_start)?;
+        self.doubt_refresh(&changing, &u);
         self.begin(start);
         self.arrive(at_start)?;
         self.read_probes(at_start)?;
@@ -324,6 +355,40 @@ impl Master {
             outputs: &self.exchange.y_prev,
             probes: &self.probes,
         }))
+    }
+
+    /// Which refreshed members change an output when their inputs change. Outputs and inputs are as before afterwards.
+    fn answers_to_change(&mut self, u: &[f64]) -> Vec<bool> {
+        let network = &mut self.network;
+        let mut answers = |s: usize| -> Result<bool, SubsystemError> {
+            let member = &mut network.members[s];
+            let u = &u[member.inputs.clone()];
+            let (mut before, mut after) = (vec![0.0; member.outputs.len()], vec![0.0; member.outputs.len()]);
+            let moved: Vec<f64> = u.iter().map(|u| u + CHANGE * u.abs().max(1.0)).collect();
+            member.simulator.evaluate(Inputs::constant(u), &mut before)?;
+            member.simulator.evaluate(Inputs::constant(&moved), &mut after)?;
+            member.simulator.evaluate(Inputs::constant(u), &mut before)?;
+            Ok(before != after)
+        };
+        self.settings.refresh.iter().map(|&s| answers(s).unwrap_or(false)).collect()
+    }
+
+    /// A member whose outputs followed its inputs during initialization and do so no longer cannot be refreshed, whatever it claims.
+    fn doubt_refresh(&mut self, before: &[bool], u: &[f64]) {
+        let now = self.answers_to_change(u);
+        let stuck: Vec<usize> = (0..now.len()).filter(|&k| before[k] && !now[k]).collect();
+        self.lowered = stuck.iter().map(|&k| self.settings.refresh[k]).collect();
+        self.settings.refresh.retain(|s| !self.lowered.contains(s));
+        for &s in &self.lowered {
+            if let Some(identifier) = &mut self.policies.identifier {
+                identifier.wake(s);
+            }
+        }
+    }
+
+    /// Members that claim to recompute their outputs while time stands still and do not: they are not refreshed.
+    pub fn lowered(&self) -> &[usize] {
+        &self.lowered
     }
 
     /// Outputs once more after initialization, along the feed-through order: leaving it may have changed them.
@@ -413,7 +478,9 @@ impl Master {
                 }
                 Ok(Swept::Whole { event }) => {
                     let driving = self.estimates.first().copied();
-                    match self.judge(driving, span.h, proposal.shortened, saved) {
+                    // Norms that still find their scales are no reason to go back.
+                    let can_retry = saved && !self.settles();
+                    match self.judge(driving, span.h, proposal.shortened, can_retry) {
                         Decision::Accept { next_h } => {
                             self.wish = next_h;
                             break event;
@@ -428,6 +495,10 @@ impl Master {
             proposal = self.clock.propose(retry_h);
         };
         self.accept(proposal.span, event, rejections, observer)
+    }
+
+    fn settles(&self) -> bool {
+        self.policies.estimators.first().is_some_and(|e| e.settles())
     }
 
     fn judge(&mut self, driving: Option<Estimate>, h: f64, shortened: bool, can_retry: bool) -> Decision {
@@ -541,7 +612,7 @@ impl Master {
     ) -> Result<Flow, RunError> {
         self.learn(span)?;
         let runaway = watch_bonds(&mut self.watch, span, &self.meter.flows, self.settings.stop_runaway);
-        let settles = self.policies.estimators.first().is_some_and(|e| e.settles());
+        let settles = self.settles();
         let floor = self.policies.controller.floor();
         let over_tolerance = count(&mut self.statistics, &self.estimates, span, floor, settles);
         let sampled = self.sample_feed_through(span);
@@ -569,8 +640,34 @@ impl Master {
             if let Some(doubling) = &mut self.doubling {
                 doubling.restart();
             }
+            let now = Span { start: span.end, end: span.end, h: 0.0 };
+            if self.change_coupling(now)? {
+                self.exchange.reconnect(&self.network, &self.policies.schedule, span.end);
+                self.exchange.slopes.iter_mut().try_for_each(|slopes| slopes.read(&mut self.network, now))?;
+                if let Some(doubling) = &mut self.doubling {
+                    doubling.reconnect(span.end, self.exchange.history.values(0));
+                }
+            }
         }
         runaway.map(|()| flow)
+    }
+
+    /// Makes the changes that are due; true if there were any.
+    fn change_coupling(&mut self, now: Span) -> Result<bool, RunError> {
+        let before = self.changed;
+        while let Some(change) = self.settings.changes.get(self.changed).filter(|c| c.time <= now.start) {
+            for (input, row) in &change.rows {
+                self.network.wiring.replace(*input, row);
+                self.policies.schedule.replace(*input, row);
+            }
+            for &(s, variable, value) in &change.settings {
+                let fail =
+                    |error| RunError::Subsystem { member: s, phase: "setting a parameter", span: now, error };
+                self.network.members[s].simulator.set(variable, value).map_err(fail)?;
+            }
+            self.changed += 1;
+        }
+        Ok(self.changed > before)
     }
 
     /// What is passed on and asked for at a communication point, the end of `span`, beside numbers.
@@ -651,7 +748,7 @@ impl Master {
     }
 
     /// Ends all simulations; every error is reported, none hides another.
-    pub fn finish(&mut self) -> Vec<(usize, crate::subsystem::SubsystemError)> {
+    pub fn finish(&mut self) -> Vec<(usize, SubsystemError)> {
         let members = self.network.members.iter_mut().enumerate();
         members.filter_map(|(s, m)| m.simulator.finish().err().map(|error| (s, error))).collect()
     }

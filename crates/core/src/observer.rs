@@ -52,6 +52,11 @@ pub trait Observer {
 
     /// An accepted step.
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow;
+
+    /// Whether the run shall stop at once: asked by whoever lets it wait between two steps.
+    fn interrupted(&self) -> bool {
+        false
+    }
 }
 
 /// Watches nothing.
@@ -79,5 +84,9 @@ impl Observer for Both<'_> {
 
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
         Both::join(self.0.accepted(step, report), self.1.accepted(step, report))
+    }
+
+    fn interrupted(&self) -> bool {
+        self.0.interrupted() || self.1.interrupted()
     }
 }

@@ -46,6 +46,36 @@ pub enum Signal {
     },
     /// Any function; it should be smooth, since its jumps are not known.
     Function(Box<dyn Fn(f64) -> f64>),
+    /// Another signal, changed from some times on.
+    Changed {
+        /// What it follows where nothing changes it.
+        base: Box<Signal>,
+        /// Increasing times, in seconds, and what holds from each of them on.
+        changes: Vec<(f64, Modifier)>,
+    },
+}
+
+/// What becomes of a value that something else gives.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Modifier {
+    /// It stays as it is.
+    #[default]
+    None,
+    /// It is replaced.
+    Override(f64),
+    /// This is added to it.
+    Bias(f64),
+}
+
+impl Modifier {
+    /// What becomes of `value`.
+    pub fn apply(self, value: f64) -> f64 {
+        match self {
+            Modifier::None => value,
+            Modifier::Override(instead) => instead,
+            Modifier::Bias(more) => value + more,
+        }
+    }
 }
 
 impl std::fmt::Debug for Signal {
@@ -57,6 +87,7 @@ impl std::fmt::Debug for Signal {
             Signal::Sine { amplitude, frequency, .. } => write!(f, "Sine({amplitude}, {frequency} Hz)"),
             Signal::Table { times, .. } => write!(f, "Table({} rows)", times.len()),
             Signal::Function(_) => f.write_str("Function"),
+            Signal::Changed { base, changes } => write!(f, "Changed({base:?}, {} times)", changes.len()),
         }
     }
 }
@@ -87,6 +118,9 @@ impl Signal {
             }
             Signal::Table { times, values, linear } => table(times, values, *linear, t),
             Signal::Function(f) => f(t),
+            Signal::Changed { base, changes } => {
+                modifier(changes, changes.partition_point(|&(time, _)| time <= t)).apply(base.at(t))
+            }
         }
     }
 
@@ -100,6 +134,9 @@ impl Signal {
                     return table(times, values, *linear, t);
                 }
                 if *linear { values[after] } else { values[after - 1] }
+            }
+            Signal::Changed { base, changes } => {
+                modifier(changes, changes.partition_point(|&(time, _)| time < t)).apply(base.before(t))
             }
             _ => self.at(t),
         }
@@ -117,9 +154,17 @@ impl Signal {
                 .filter(|&i| times[i] == times[i - 1] && values[i] != values[i - 1])
                 .map(|i| times[i])
                 .collect(),
+            Signal::Changed { base, changes } => {
+                base.jumps().into_iter().chain(changes.iter().map(|&(time, _)| time)).collect()
+            }
             _ => Vec::new(),
         }
     }
+}
+
+/// What holds after `count` changes.
+fn modifier(changes: &[(f64, Modifier)], count: usize) -> Modifier {
+    count.checked_sub(1).map_or(Modifier::None, |last| changes[last].1)
 }
 
 fn table(times: &[f64], values: &[f64], linear: bool, t: f64) -> f64 {
@@ -152,6 +197,17 @@ mod tests {
         let hold = Signal::Table { times, values, linear: false };
         assert_eq!([hold.at(0.5), hold.at(1.0), hold.at(1.5)], [0.0, 5.0, 5.0]);
         assert_eq!(hold.before(2.0), 5.0);
+    }
+
+    #[test]
+    fn changes_go_over_a_signal_until_they_are_taken_back() {
+        let base = Box::new(Signal::Ramp { start: 0.0, end: 4.0, from: 0.0, to: 4.0 });
+        let changes =
+            vec![(1.0, Modifier::Override(9.0)), (2.0, Modifier::Bias(-1.0)), (3.0, Modifier::None)];
+        let changed = Signal::Changed { base, changes };
+        assert_eq!([0.5, 1.0, 1.5, 2.5, 3.5].map(|t| changed.at(t)), [0.5, 9.0, 9.0, 1.5, 3.5]);
+        assert_eq!([1.0, 2.0, 3.0].map(|t| changed.before(t)), [1.0, 9.0, 2.0]);
+        assert_eq!(changed.jumps(), [0.0, 4.0, 1.0, 2.0, 3.0]);
     }
 
     #[test]

@@ -299,11 +299,11 @@ impl std::fmt::Display for SubsystemError {
 
 impl std::error::Error for SubsystemError {}
 
-/// Anything that advances in time. Called only from the thread that created it.
+/// Anything that advances in time. Called by one thread at a time; `advance` maybe by another one than the rest.
 ///
 /// The order of calls: `bind`, `enter`, a mixture of `evaluate` and `feed_through`, `start`, then any mixture of
 /// `advance`, `evaluate`, `feed_through`, `probe`, `save` and `restore`, then `finish`.
-pub trait Subsystem {
+pub trait Subsystem: Send {
     /// Variables and capabilities; constant after construction.
     fn info(&self) -> &Info;
 
@@ -327,6 +327,11 @@ pub trait Subsystem {
     /// ∂y/∂u at the current point, in the order of [`Binding::feed_through`].
     fn feed_through(&mut self, _d: &mut [f64]) -> Result<(), SubsystemError> {
         Err(SubsystemError::Unsupported { call: "feed_through" })
+    }
+
+    /// Gives a tunable parameter, an index into [`Info::variables`], another value while time stands still.
+    fn set(&mut self, _variable: usize, _value: f64) -> Result<(), SubsystemError> {
+        Err(SubsystemError::Unsupported { call: "set" })
     }
 
     /// First derivatives of the outputs with respect to time, per second, at the current point; NaN where one is not

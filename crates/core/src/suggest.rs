@@ -11,6 +11,20 @@ pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, c)| c)
 }
 
+/// More names than anybody reads in a message.
+const LISTED: usize = 40;
+
+/// What follows a sentence about a name that does not exist: ` Did you mean `near`?`, else ` There are: a, b.` where that
+/// is a short list, else nothing.
+pub fn hint<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    match closest(name, candidates.iter().copied()) {
+        Some(near) => format!(" Did you mean `{near}`?"),
+        None if candidates.is_empty() || candidates.len() > LISTED => String::new(),
+        None => format!(" There are: {}.", candidates.join(", ")),
+    }
+}
+
 /// Case and the characters people mix up do not count.
 fn fold(name: &str) -> Vec<char> {
     name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
@@ -36,7 +50,7 @@ fn distance(a: &[char], b: &[char]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::closest;
+    use super::{closest, hint};
 
     #[test]
     fn slips_are_found_and_strangers_are_not() {
@@ -45,5 +59,13 @@ mod tests {
         assert_eq!(closest("Suspension-Force", names), Some("suspension_force"));
         assert_eq!(closest("froce", names), Some("force"));
         assert_eq!(closest("pressure_in_tank", names), None);
+    }
+
+    #[test]
+    fn a_hint_is_the_nearest_or_a_short_list() {
+        assert_eq!(hint("forse", ["force", "speed"]), " Did you mean `force`?");
+        assert_eq!(hint("pressure", ["force", "speed"]), " There are: force, speed.");
+        assert_eq!(hint("pressure", ["x"; 41]), "");
+        assert_eq!(hint("pressure", []), "");
     }
 }

@@ -8,8 +8,7 @@ use powerbond_core::models::oscillator::{DOUBLE, MULTIPLE, Reference};
 use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::network::{Names, Network, ScheduleKind, Seen};
 use powerbond_core::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 /// A step that is a power of two: all times, and so all extrapolation weights, are exact.
 const BINARY_STEP: f64 = 1.0 / 1024.0;
@@ -252,7 +251,7 @@ struct SecondMeter {
     port: [usize; 2],
     last_y: f64,
     /// Rectangle and trapezoid.
-    energy: Rc<RefCell<[f64; 2]>>,
+    energy: Arc<Mutex<[f64; 2]>>,
 }
 
 impl Subsystem for SecondMeter {
@@ -284,7 +283,7 @@ impl Subsystem for SecondMeter {
         let [i, o] = self.port;
         let advance = self.inner.advance(span, u, y)?;
         let (start, end) = (u.at(i, 0.0) * self.last_y, u.at(i, span.h) * y[o]);
-        let mut energy = self.energy.borrow_mut();
+        let mut energy = self.energy.lock().unwrap();
         energy[0] += span.h * end;
         energy[1] += span.h * 0.5 * (start + end);
         self.last_y = y[o];
@@ -304,11 +303,11 @@ fn metered_energy_is_the_sum_over_all_sub_steps() {
                 for (rule, quadrature) in
                     [Quadrature::Rectangle, Quadrature::Trapezoid].into_iter().enumerate()
                 {
-                    let energies: [Rc<RefCell<[f64; 2]>>; 2] = Default::default();
+                    let energies: [Arc<Mutex<[f64; 2]>>; 2] = Default::default();
                     let metered = |name: &str, mut given: Given, i: usize| {
                         given.extend(ParameterValue::numbers(&[("input_derivatives", derivatives)]));
                         let inner = models::find(name).expect(name).build(&given).expect(name);
-                        let energy = Rc::clone(&energies[i]);
+                        let energy = Arc::clone(&energies[i]);
                         Box::new(SecondMeter { inner, port: [0, 0], last_y: 0.0, energy })
                     };
                     let giver = metered("oscillator/force-giver", DOUBLE[1].giver_parameters(), 0);
@@ -318,7 +317,7 @@ fn metered_energy_is_the_sum_over_all_sub_steps() {
                     run.settings.quadrature = quadrature;
                     let master = run.make(network, |_, _| {});
                     // What leaves the giver is +f v, what leaves the mass -f v.
-                    let expected = [energies[0].borrow()[rule], -energies[1].borrow()[rule]];
+                    let expected = [energies[0].lock().unwrap()[rule], -energies[1].lock().unwrap()[rule]];
                     let meter = master.meter();
                     for (port, name) in names.ports.iter().enumerate() {
                         let expected = expected[usize::from(name == "motion")];

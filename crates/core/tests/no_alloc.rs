@@ -76,6 +76,7 @@ fn no_policy_allocates_while_stepping() {
                                 controller,
                                 refresh,
                                 step: 1e-4,
+                                threads: 0,
                             };
                             check(&method, fast);
                             combinations += 1;
@@ -86,6 +87,18 @@ fn no_policy_allocates_while_stepping() {
         }
     }
     assert_eq!(combinations, 2160);
+}
+
+/// Simulators move to their threads and back; nothing is made for it.
+#[test]
+fn steps_side_by_side_allocate_nothing() {
+    for threads in [1, 2, 3] {
+        for estimator in ["energy", "all"] {
+            let method = Method { threads, estimator, hold: 1, step: 1e-4, ..Method::default() };
+            check(&method, false);
+            check(&method, true);
+        }
+    }
 }
 
 fn check(method: &Method, fast: bool) {

@@ -15,7 +15,7 @@ use powerbond_core::subsystem::{
     SubsystemError,
 };
 
-type Law = Box<dyn Fn(&[f64], &mut [f64])>;
+type Law = Box<dyn Fn(&[f64], &mut [f64]) + Send>;
 
 /// Outputs as a function of inputs, nothing else; `d` gives its derivatives by rows where it is not empty.
 struct Block {

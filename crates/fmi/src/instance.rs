@@ -155,8 +155,8 @@ impl FmuSubsystem {
     /// What the FMU has that is not used: clocks that never tick.
     pub fn unused(&self) -> Vec<String> {
         let variables = self.fmu.description().variables.iter();
-        let clocks = variables.filter_map(|v| Some((v, v.clock.as_ref()?)));
-        let text = |(v, clock): (&Variable, &Box<ClockFormat>)| match v.causality {
+        let clocks = variables.filter_map(|v| Some((v, v.clock.as_deref()?)));
+        let text = |(v, clock): (&Variable, &ClockFormat)| match v.causality {
             Causality::Input => format!(
                 "the clock `{}` ({}) is never activated: powerbond drives no clocks, and what belongs to it stands still",
                 v.name,
@@ -264,7 +264,9 @@ impl FmuSubsystem {
         columns.into_values().collect()
     }
 
-    /// A step with derivatives of inputs, other types than reals, or a rule for its length.
+    /// A step with derivatives of inputs, other types than reals, or a rule for its length. Kept out of the way of plain
+    /// steps, which would save registers for it.
+    #[inline(never)]
     fn advance_in_calls(
         &mut self,
         span: Span,
@@ -447,6 +449,19 @@ impl Subsystem for FmuSubsystem {
         Ok(())
     }
 
+    fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
+        let place = self.ports.places[variable];
+        let v = &self.fmu.description().variables[place.variable as usize];
+        let value = match v.kind {
+            kind if kind.is_real() => Value::Real(value),
+            Kind::Boolean => Value::Boolean(value != 0.0),
+            _ => Value::Integer(value as i64),
+        };
+        let name = v.name.to_string();
+        FmuSubsystem::set(self, &name, &value)
+            .map_err(|error| SubsystemError::Infeasible { message: error.to_string() })
+    }
+
     fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
         if self.info.capabilities.output_derivatives == 0 {
             return Err(SubsystemError::Unsupported { call: "output_derivatives" });
@@ -512,6 +527,11 @@ impl Subsystem for FmuSubsystem {
         self.machine.check(self.machine.calls.terminate(), self.machine.calls.names().terminate)
     }
 }
+
+// Safety: its pointers are the instance, its saved state and its environment, which belong to it alone, and the functions
+// of its library. The standards ask an FMU to stand calls from any thread as long as no two calls on one instance overlap,
+// which `&mut` rules out. What instances of one FMU share on our side (`Shared`, `Loaded`) is atomic or constant.
+unsafe impl Send for FmuSubsystem {}
 
 impl Drop for FmuSubsystem {
     fn drop(&mut self) {

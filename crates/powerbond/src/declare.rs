@@ -6,7 +6,7 @@ use crate::system::{FeedThroughSpec, SubsystemSpec};
 use powerbond_core::subsystem::{
     Advance, Binding, Causality, FeedThrough, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
 };
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
 
 /// The simulator with the feed-through that its `[subsystems.name]` declares, if it does.
 pub fn apply(spec: &SubsystemSpec, simulator: Box<dyn Subsystem>) -> Result<Box<dyn Subsystem>, Error> {
@@ -34,12 +34,9 @@ type Names = (At<String>, At<String>);
 /// Names become indices of variables.
 fn pairs(spec: &SubsystemSpec, names: &[Names], info: &Info) -> Result<Vec<(usize, usize)>, Error> {
     let find = |name: &At<String>, wanted: Causality, what: &str| {
-        let fitting = || info.variables.iter().filter(|v| v.causality == wanted).map(|v| v.name.as_str());
         info.find(&name.value).filter(|&v| info.variables[v].causality == wanted).ok_or_else(|| {
-            let hint = match closest(&name.value, fitting()) {
-                Some(near) => format!(" Did you mean `{near}`?"),
-                None => format!(" There are: {}.", fitting().collect::<Vec<_>>().join(", ")),
-            };
+            let fitting = info.variables.iter().filter(|v| v.causality == wanted);
+            let hint = hint(&name.value, fitting.map(|v| v.name.as_str()));
             let message =
                 format!("`{}` ({}) has no {what} `{}`.{hint}", spec.name.value, info.kind, name.value);
             Error::input(name.place(), message)
@@ -118,6 +115,10 @@ impl Subsystem for Declared {
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
         self.inner.advance(span, u, y)
+    }
+
+    fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
+        self.inner.set(variable, value)
     }
 
     fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {

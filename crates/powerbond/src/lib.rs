@@ -21,14 +21,18 @@ mod diary;
 mod error;
 mod glob;
 pub mod number;
+mod pace;
 mod prepare;
 pub mod report;
 pub mod results;
 mod run;
+pub mod scenario;
 mod simulators;
 pub mod source;
 pub mod system;
 mod timing;
+pub mod tune;
+mod yaml;
 
 /// The README's code compiles.
 #[cfg(doctest)]
@@ -37,6 +41,7 @@ struct Readme;
 
 pub use check::Check;
 pub use error::Error;
+pub use pace::RealTime;
 pub use powerbond_core as core;
 pub use powerbond_fmi as fmi;
 pub use prepare::{Column, Prepared};

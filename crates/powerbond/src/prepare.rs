@@ -6,6 +6,7 @@ use crate::check::loop_text;
 use crate::declare;
 use crate::glob;
 use crate::number::short;
+use crate::scenario::Effects;
 use crate::simulators::{self, SharedLog};
 use crate::source::{At, Place};
 use crate::system::{FeedThroughSpec, Identify, MAX_RATE, Refresh, System};
@@ -14,7 +15,7 @@ use powerbond_core::clock::EndRule;
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
 use powerbond_core::extrapolation::Feed;
-use powerbond_core::identification::Identifier;
+use powerbond_core::identification::{Identifier, Role};
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::network::{
     BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Structure,
@@ -22,10 +23,9 @@ use powerbond_core::network::{
 };
 use powerbond_core::observer::{Both, Observer};
 use powerbond_core::subsystem::{Span, Subsystem, ValueKind};
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
 use powerbond_core::verdict::{Circumstances, Verdict};
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Where the value of a recorded variable is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Prepared {
     /// The first estimator drives the step size.
     pub adaptive: bool,
     /// Time per subsystem, in the order of `names.subsystems`.
-    pub timings: Vec<Rc<Cell<Timing>>>,
+    pub timings: Vec<Arc<Timing>>,
     /// Sub-steps of each subsystem in a macro step.
     pub rates: Vec<u32>,
     /// Start of the run, in s.
@@ -81,7 +81,17 @@ pub struct Prepared {
 impl Prepared {
     /// Makes the whole run; errors get names.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
-        self.master.run(&mut Both(&mut self.verdict, observer)).map_err(|error| self.explain(&error))
+        let outcome = self.master.run(&mut Both(&mut self.verdict, observer));
+        for &s in self.master.lowered() {
+            self.refreshed.retain(|&r| r != s);
+            self.classes[s] = self.classes[s].without_refresh();
+            self.warnings.push(format!(
+                "`{}` says that it recomputes its outputs while time stands still, and does not: it is not refreshed (class {})",
+                self.names.subsystems[s],
+                self.classes[s].name()
+            ));
+        }
+        outcome.map_err(|error| self.explain(&error))
     }
 
     /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
@@ -197,7 +207,7 @@ impl System {
     /// As [`System::prepare`]; `allow_nonfinite` lets a run go on with NaN and infinite outputs.
     pub fn prepare_with(&self, allow_nonfinite: bool) -> Result<Prepared, Error> {
         let (start, stop, step) = self.experiment()?;
-        let mut warnings = Vec::new();
+        let mut warnings = self.notes.clone();
         let mut builder = NetworkBuilder::new();
         let mut timings = Vec::new();
         let log = SharedLog::default();
@@ -210,6 +220,10 @@ impl System {
             builder = builder.subsystem(&spec.name.value, Box::new(timed));
         }
         let recorded = self.recorded(&builder)?;
+        let effects = match &self.scenario {
+            Some(scenario) => Effects::new(self, scenario, &builder, start, stop, &mut warnings)?,
+            None => Effects::default(),
+        };
         for c in &self.connections {
             builder = builder.connection(ConnectionSpec {
                 from: c.from.iter().map(|(name, gain)| (name.value.clone(), *gain)).collect(),
@@ -220,7 +234,11 @@ impl System {
         }
         for (name, signal) in &self.inputs {
             let signal = signal.signal(self.folder(), &name.value.to_string())?;
-            builder = builder.external(name.value.clone(), signal);
+            builder = builder.external(name.value.clone(), effects.change(&name.value, signal));
+        }
+        for (name, start) in effects.inputs(self) {
+            let signal = effects.change(&name, start);
+            builder = builder.external(name, signal);
         }
         let plain = |names: &[At<VariableName>]| names.iter().map(|n| n.value.clone()).collect();
         for bond in &self.bonds {
@@ -334,7 +352,10 @@ impl System {
                 stop,
             },
         );
+        let changes = effects.changes(&network, &names, &mut warnings);
         let settings = Settings {
+            changes,
+            worker_threads: self.simulation.worker_threads,
             end_rule: match self.simulation.end {
                 EndRule::Exact if steered_by_jumps => EndRule::Halved,
                 rule => rule,
@@ -392,6 +413,9 @@ impl System {
         let s = &self.simulation;
         let start = s.start.value;
         let Some(stop) = &s.stop else {
+            if self.is_fmu_alone() {
+                return Err(Error::input(None, "the FMU proposes no stop time; give `--end-time`"));
+            }
             let message = "there is no stop time; write `stop` into `[simulation]` or give `--end-time`";
             return Err(Error::input(Some(self.source.place(0)), message));
         };
@@ -461,7 +485,7 @@ impl System {
                 let c = &self.connections[*n];
                 named(Box::new(c.from.iter().map(|(name, _)| name))).or_else(|| c.to.place())
             }
-            Subject::External(n) => self.inputs[*n].0.place(),
+            Subject::External(n) => self.inputs.get(*n)?.0.place(),
             Subject::Bond(n, None) => self.bonds[*n].name.place(),
             Subject::Bond(n, Some(p)) => {
                 let port = &self.bonds[*n].ports[*p];
@@ -491,8 +515,7 @@ impl System {
                         format!("`{}` is a text or a binary; only numbers are recorded", pattern.value);
                     return Err(Error::input(pattern.place(), message));
                 }
-                let hint = closest(&pattern.value, texts.iter().map(String::as_str));
-                let hint = hint.map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+                let hint = hint(&pattern.value, texts.iter().map(String::as_str));
                 return Err(Error::input(
                     pattern.place(),
                     format!("no variable fits `{}`.{hint}", pattern.value),
@@ -509,8 +532,7 @@ impl System {
         for (name, order) in &self.method.holds {
             let Some(i) = names.inputs.iter().position(|n| *n == name.value) else {
                 let texts: Vec<String> = names.inputs.iter().map(VariableName::to_string).collect();
-                let hint = closest(&name.value.to_string(), texts.iter().map(String::as_str))
-                    .map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+                let hint = hint(&name.value.to_string(), texts.iter().map(String::as_str));
                 return Err(Error::input(
                     name.place(),
                     format!("`{}` is no input that is fed.{hint}", name.value),
@@ -663,8 +685,11 @@ impl System {
                 names.subsystems[s]
             ));
         }
-        let mut members: Vec<(usize, bool)> = improved.iter().map(|&s| (s, true)).collect();
-        members.extend(known.into_iter().filter(|s| !improved.contains(s)).map(|s| (s, false)));
+        let mut members: Vec<(usize, Role)> = improved.iter().map(|&s| (s, Role::Improved)).collect();
+        members.extend(known.into_iter().filter(|s| !improved.contains(s)).map(|s| (s, Role::Known)));
+        if matches!(self.method.identify, Identify::All) {
+            members.extend(refresh.iter().map(|&s| (s, Role::Waiting)));
+        }
         let usable = |i: usize| !is_discrete(network, names, i);
         let identifier = Identifier::new(network, &members, usable);
         Ok((!identifier.is_empty()).then_some(identifier))
@@ -776,8 +801,7 @@ impl System {
 /// The place of a subsystem that was named.
 fn subsystem(names: &Names, name: &At<String>) -> Result<usize, Error> {
     names.subsystems.iter().position(|n| *n == name.value).ok_or_else(|| {
-        let hint = closest(&name.value, names.subsystems.iter().map(String::as_str))
-            .map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
+        let hint = hint(&name.value, names.subsystems.iter().map(String::as_str));
         Error::input(name.place(), format!("there is no subsystem `{}`.{hint}", name.value))
     })
 }

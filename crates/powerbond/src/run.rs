@@ -2,9 +2,11 @@
 
 use crate::Error;
 use crate::diary::{self, Diary};
+use crate::pace::Paced;
 use crate::prepare::Prepared;
 use crate::report::REPORT;
 use crate::results::{Format, JUMPS, Origin, Places, Recorder, SUMMARY, Summary, TABLES};
+use crate::scenario::Scenario;
 use crate::source::{At, Place};
 use crate::system::{Method, System};
 use powerbond_core::master::Outcome;
@@ -27,8 +29,16 @@ pub struct RunOptions {
     pub output_interval: Option<f64>,
     /// Where results go; `None`: `results/<name>` below the current folder.
     pub output_dir: Option<PathBuf>,
-    /// `subsystem.parameter=value`.
+    /// `subsystem.parameter=value`; goes over `params`.
     pub set: Vec<String>,
+    /// Parameter files (SSP's `.ssv`); later ones go over earlier ones.
+    pub params: Vec<PathBuf>,
+    /// A scenario: what happens to variables at known times.
+    pub scenario: Option<PathBuf>,
+    /// Seconds of the run per second on the wall; `None`: as fast as it goes.
+    pub real_time: Option<f64>,
+    /// Threads that advance subsystems side by side; 0 and 1: none beside the one that runs everything.
+    pub worker_threads: usize,
     /// Run with the method that chooses everything itself, with this tolerance.
     pub tolerance: Option<f64>,
     /// A CSV file whose columns feed inputs.
@@ -51,6 +61,11 @@ impl RunOptions {
     /// The system with these options applied.
     pub fn apply(&self, system: &System) -> Result<System, Error> {
         let mut system = system.clone();
+        for file in &self.params {
+            let notes = system.set_from(file, false)?;
+            system.notes.extend(notes);
+            system.simulation.params.push(file.clone());
+        }
         for assignment in &self.set {
             system.set(assignment)?;
         }
@@ -86,6 +101,11 @@ impl RunOptions {
         if let Some(share) = self.max_energy_residual {
             system.verdict.max_energy_residual = Some(given(share, "--max-energy-residual"));
         }
+        if let Some(file) = &self.scenario {
+            system.scenario = Some(Scenario::load(file)?);
+        }
+        system.simulation.real_time = self.real_time.or(system.simulation.real_time);
+        system.simulation.worker_threads = self.worker_threads.max(system.simulation.worker_threads);
         system.record.jumps |= self.jumps;
         if let Some(format) = self.format {
             system.record.format = At::option(format, format!("--format {}", format.name()));
@@ -164,18 +184,27 @@ pub fn run_prepared(
     let origin = Origin::new(system, &prepared, &places);
     // What a killed run leaves says how it was begun, and that it never ended.
     let unended = "it has not ended: it is under way, or was killed".to_owned();
-    write_summary(folder, &Summary::new(system, &prepared, &origin, "running", Some(unended), 0.0))?;
+    write_summary(folder, &Summary::new(system, &prepared, &origin, "running", Some(unended), 0.0, None))?;
     let interval = system.simulation.output_interval.as_ref().map(|d| d.value);
     let about = origin.metadata(system);
     let mut recorder = Recorder::create(&places, &prepared, interval, system.record.jumps, &about)?;
     diary::begin(&prepared, origin.config());
     let begun = Instant::now();
-    let outcome = prepared.run(&mut Both(&mut recorder, &mut Both(&mut Diary, watcher)));
+    let mut watcher = Both(&mut Diary, watcher);
+    let (outcome, real_time) = match system.simulation.real_time {
+        None => (prepared.run(&mut Both(&mut recorder, &mut watcher)), None),
+        Some(factor) => {
+            let mut paced = Paced::new(factor, &mut watcher);
+            let outcome = prepared.run(&mut Both(&mut recorder, &mut paced));
+            (outcome, Some(paced.outcome()))
+        }
+    };
     let seconds = begun.elapsed().as_secs_f64();
     tracing::info!(t = prepared.master.time(), seconds, "the run has ended");
     let closed = recorder.close().and_then(|()| recorder.convert());
     if let Err(error) = closed {
-        let failed = Summary::new(system, &prepared, &origin, "failed", Some(error.to_string()), seconds);
+        let failed =
+            Summary::new(system, &prepared, &origin, "failed", Some(error.to_string()), seconds, real_time);
         // The disk may be full: then the summary stays as it was at the start.
         let _ = write_summary(folder, &failed);
         return Err(error);
@@ -187,7 +216,7 @@ pub fn run_prepared(
         Err(_) => "failed",
     };
     let error = outcome.as_ref().err().map(Error::to_string);
-    let mut summary = Summary::new(system, &prepared, &origin, word, error, seconds);
+    let mut summary = Summary::new(system, &prepared, &origin, word, error, seconds, real_time);
     for (member, error) in prepared.master.finish() {
         summary
             .warnings

@@ -5,7 +5,7 @@ use crate::source::At;
 use crate::system::{FmuOptions, Given, Refresh, SimulatorSpec, SubsystemSpec, System};
 use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::subsystem::Subsystem;
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{Causality, ModelDescription};
 use powerbond_fmi::{Fmu, FmuSubsystem, Log, LogLine, Options, Status, Value};
 use std::path::{Path, PathBuf};
@@ -39,12 +39,17 @@ impl SharedLog {
         })
     }
 
-    /// All lines as a text, one per line; empty if nothing was said.
+    /// All lines as a text, one per line, and after them what was printed; empty if nothing was said.
     pub fn text(&self) -> String {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text: String = lines.kept.iter().map(|l| l.replace('\n', " ") + "\n").collect();
         if lines.dropped > 0 {
             text += &format!("({} more lines)\n", lines.dropped);
+        }
+        let (printed, more) = powerbond_fmi::printed::take();
+        text.extend(printed.into_iter().map(|line| format!("printed: {line}\n")));
+        if more > 0 {
+            text += &format!("({more} more lines were printed)\n");
         }
         text
     }
@@ -83,11 +88,7 @@ pub fn make(
 
 fn model(spec: &SubsystemSpec, name: &At<String>) -> Result<Box<dyn Subsystem>, Error> {
     let Some(model) = models::find(&name.value) else {
-        let names: Vec<&str> = models::ALL.iter().map(|m| m.name).collect();
-        let hint = match closest(&name.value, names.iter().copied()) {
-            Some(near) => format!(" Did you mean `{near}`?"),
-            None => format!(" There are: {}.", names.join(", ")),
-        };
+        let hint = hint(&name.value, models::ALL.iter().map(|m| m.name));
         return Err(Error::input(name.place(), format!("there is no model `{}`.{hint}", name.value)));
     };
     let mut parameters: Vec<(String, ParameterValue)> = Vec::new();
@@ -120,6 +121,7 @@ fn fmu(
         input_derivatives: given.input_derivatives,
         sub_steps: given.sub_steps.unwrap_or(1),
         any_step_size: given.any_step_size,
+        whole_steps: given.whole_steps,
         logging: given.logging,
         log: log.sink(),
         ..Options::default()
@@ -142,7 +144,9 @@ fn fmu(
     let remarks = shortcomings.into_iter().chain(instance.unused());
     let remarks = remarks.map(|text| format!("{name}: {text}")).collect();
     instance.set_can_refresh(can_refresh);
-    if system.method.controller.name() != "fixed" && instance.needs_constant_step() {
+    // The jump norm has an answer of its own to that: constant steps.
+    let varies = system.method.controller.name() != "fixed" && system.method.estimator.name() != "jump";
+    if varies && instance.needs_constant_step() {
         return Err(Error::input(
             path.place(),
             format!(
@@ -168,8 +172,7 @@ fn fmu_value(
 ) -> Result<(bool, Value), Error> {
     let Some(v) = description.find(&name.value) else {
         let settable = description.variables.iter().filter(|v| v.causality != Causality::Output);
-        let hint = closest(&name.value, settable.map(|v| &*v.name))
-            .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+        let hint = hint(&name.value, settable.map(|v| &*v.name));
         return Err(Error::input(
             name.place(),
             format!("`{}` has no variable `{}`.{hint}", description.model_name, name.value),
@@ -184,6 +187,12 @@ fn fmu_value(
         })?,
         other => plain_value(other),
     };
+    let definition = description.type_of(variable);
+    let fits = |v: &Value| !variable.kind.is_numeric() || v.number(variable.kind, definition).is_some();
+    if let Some(unfit) = value.elements().iter().find(|v| !fits(v)) {
+        let message = format!("`{}` is of type {}; {unfit} does not fit", name.value, variable.kind.name());
+        return Err(Error::input(name.place(), message));
+    }
     Ok((matches!(variable.causality, Causality::Parameter | Causality::StructuralParameter), value))
 }
 

@@ -3,28 +3,41 @@
 use powerbond_core::subsystem::{
     Advance, Binding, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
 };
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Calls of `advance` and the time of a sample of them.
-#[derive(Clone, Copy, Debug, Default)]
+/// Calls of `advance` and the time of a sample of them. One thread counts; any may read.
+#[derive(Debug, Default)]
 pub struct Timing {
-    /// All calls.
-    pub calls: u64,
-    sampled: u64,
-    sampled_time: Duration,
+    calls: AtomicU64,
+    sampled: AtomicU64,
+    sampled_nanoseconds: AtomicU64,
 }
 
 impl Timing {
+    /// All calls.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
     /// Estimated time of all calls, in s.
     pub fn seconds(&self) -> f64 {
-        if self.sampled == 0 {
-            0.0
-        } else {
-            self.sampled_time.as_secs_f64() * self.calls as f64 / self.sampled as f64
+        match self.sampled.load(Ordering::Relaxed) {
+            0 => 0.0,
+            sampled => {
+                let time = self.sampled_nanoseconds.load(Ordering::Relaxed);
+                1e-9 * time as f64 * self.calls() as f64 / sampled as f64
+            }
         }
     }
+}
+
+/// Adds to a counter that nobody else writes: cheaper than an atomic addition.
+fn add(counter: &AtomicU64, more: u64) -> u64 {
+    let sum = counter.load(Ordering::Relaxed) + more;
+    counter.store(sum, Ordering::Relaxed);
+    sum
 }
 
 /// One call in this many is timed; slow subsystems are timed always.
@@ -34,14 +47,14 @@ const SLOW: Duration = Duration::from_micros(20);
 /// A subsystem with a stop-watch.
 pub struct Timed {
     inner: Box<dyn Subsystem>,
-    timing: Rc<Cell<Timing>>,
+    timing: Arc<Timing>,
     slow: bool,
 }
 
 impl Timed {
     /// Wraps a subsystem; the timing can be read at any time.
-    pub fn new(inner: Box<dyn Subsystem>) -> (Self, Rc<Cell<Timing>>) {
-        let timing = Rc::new(Cell::new(Timing::default()));
+    pub fn new(inner: Box<dyn Subsystem>) -> (Self, Arc<Timing>) {
+        let timing = Arc::new(Timing::default());
         (Timed { inner, timing: timing.clone(), slow: false }, timing)
     }
 }
@@ -68,24 +81,24 @@ impl Subsystem for Timed {
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        let mut timing = self.timing.get();
-        timing.calls += 1;
-        if !self.slow && timing.calls % EVERY != 1 {
-            self.timing.set(timing);
+        if add(&self.timing.calls, 1) % EVERY != 1 && !self.slow {
             return self.inner.advance(span, u, y);
         }
         let start = Instant::now();
         let result = self.inner.advance(span, u, y);
         let took = start.elapsed();
-        timing.sampled += 1;
-        timing.sampled_time += took;
+        add(&self.timing.sampled, 1);
+        add(&self.timing.sampled_nanoseconds, took.as_nanos() as u64);
         self.slow = took >= SLOW;
-        self.timing.set(timing);
         result
     }
 
     fn feed_through(&mut self, d: &mut [f64]) -> Result<(), SubsystemError> {
         self.inner.feed_through(d)
+    }
+
+    fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
+        self.inner.set(variable, value)
     }
 
     fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {

@@ -10,6 +10,7 @@ const PAGES: &[&str] = &[
     "README.md",
     "docs/system-file.md",
     "docs/results.md",
+    "docs/run.md",
     "docs/verdict.md",
     "examples/quarter-car/README.md",
 ];
@@ -21,6 +22,7 @@ const MORE: &[&str] = &[
     "docs/export.md",
     "docs/report.md",
     "docs/performance.md",
+    "docs/tune.md",
     "examples/quarter-car-dd/README.md",
     "examples/quarter-car-fd/README.md",
     "examples/oscillator/README.md",
@@ -59,6 +61,9 @@ fn desk() -> Lab {
     lab.write("examples/quarter-car/system.toml", EXAMPLE);
     lab.write("unstable/system.toml", readme_system().split("# input times").next().unwrap());
     lab.write("road.csv", "time,z\n0,0\n0.5,0\n0.6,0.1\n");
+    for (language, file) in [("yaml", "scenario.yml"), ("xml", "heavy.ssv")] {
+        lab.write(file, blocks(&page("docs/run.md"), language).concat());
+    }
     lab
 }
 

@@ -56,6 +56,24 @@ impl Lab {
         std::fs::write(self.dir.join(name), text).unwrap();
     }
 
+    /// Puts an FMU of `crates/fmi/tests/fmus` here, as an unpacked folder.
+    pub fn place(&self, name: &str, folder: &str) {
+        let sources = root().join("crates/fmi/tests/fmus");
+        let platform = if name.ends_with('3') { "x86_64-linux" } else { "linux64" };
+        let binaries = self.dir.join(folder).join("binaries").join(platform);
+        std::fs::create_dir_all(&binaries).unwrap();
+        let status = Command::new("cc")
+            .args(["-O2", "-shared", "-fPIC", "-o"])
+            .arg(binaries.join(format!("{name}.so")))
+            .arg(sources.join(format!("{name}.c")))
+            .arg("-lm")
+            .status()
+            .expect("a C compiler called `cc` is needed");
+        assert!(status.success(), "{name}.c does not compile");
+        let description = std::fs::read(sources.join(format!("{name}.xml"))).unwrap();
+        self.write(&format!("{folder}/modelDescription.xml"), description);
+    }
+
     /// The command, ready to be started in the folder.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_powerbond"));

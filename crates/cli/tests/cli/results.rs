@@ -83,6 +83,7 @@ fn the_summary_has_its_documented_fields() {
             "time",
             "steps",
             "step_size",
+            "real_time",
             "estimates",
             "bonds",
             "energy",
@@ -131,7 +132,7 @@ fn the_summary_has_its_documented_fields() {
     check("/hashes", &["system"]);
     check("/bonds/0/ports/0", &["name", "subsystem", "energy"]);
     check("/subsystems/1", &["name", "kind", "steps", "seconds", "net_energy"]);
-    check("/config", &["simulation", "record", "method", "verdict", "connections"]);
+    check("/config", &["simulation", "record", "method", "verdict", "connections", "parameters"]);
     check("/files", &["results", "energy"]);
     assert_eq!(summary["units"]["wheel.suspension_force"], "N");
     assert_eq!(summary["schema"], 1);

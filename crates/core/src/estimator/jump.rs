@@ -23,11 +23,13 @@ pub struct Jump {
     low: Vec<f64>,
     high: Vec<f64>,
     noise: Vec<f64>,
+    suspected: Vec<bool>,
     /// Steps up to this size are small enough to tell noise from motion, in s.
     small: f64,
     /// Small steps since the last look at the noise, and steps in all.
     small_steps: u64,
     steps: u64,
+    since_restart: u64,
     /// The last jumps of every input in small steps.
     recent: Vec<[[f64; 3]; RECENT]>,
     /// How often each input limited the step.
@@ -88,9 +90,11 @@ impl Jump {
             low: vec![f64::INFINITY; n],
             high: vec![f64::NEG_INFINITY; n],
             noise: vec![0.0; n],
+            suspected: vec![false; n],
             small,
             small_steps: 0,
             steps: 0,
+            since_restart: 0,
             recent: vec![[[0.0; 3]; RECENT]; n],
             limited: vec![0; n],
             norm: Cell::new(0.0),
@@ -171,7 +175,7 @@ impl Jump {
     }
 
     fn look_for_crossing(&mut self, step: &StepView<'_>) {
-        let (Some(input), true) = (self.limiting.get(), self.steps > SETTLED && !step.after_restart) else {
+        let (Some(input), true) = (self.limiting.get(), !self.settles()) else {
             return;
         };
         let norm = self.norm.get();
@@ -185,14 +189,21 @@ impl Jump {
     }
 
     fn look_for_noise(&mut self) {
-        for (noise, recent) in self.noise.iter_mut().zip(&self.recent) {
+        // A kink looks like noise in one look; noise does in the next one, too.
+        let first = self.steps <= LOOK_EVERY;
+        for ((noise, suspected), recent) in self.noise.iter_mut().zip(&mut self.suspected).zip(&self.recent) {
             let median = |of: fn(&[f64; 3]) -> f64| {
                 let mut list = recent.map(|j| of(&j));
                 list.sort_unstable_by(f64::total_cmp);
                 0.5 * (list[RECENT / 2 - 1] + list[RECENT / 2])
             };
             let noisy = median(|j| j[2]) > 1.2 * median(|j| j[1]);
-            *noise = if noisy { median(|j| j[0].min(j[1]).min(j[2])) } else { 0.0 };
+            if !noisy {
+                *noise = 0.0;
+            } else if first || *suspected {
+                *noise = median(|j| j[0].min(j[1]).min(j[2]));
+            }
+            *suspected = noisy;
         }
     }
 }
@@ -202,8 +213,10 @@ impl Persist for Jump {
         for list in [&self.low, &self.high, &self.noise] {
             tape.extend(list);
         }
+        self.suspected.iter().for_each(|&s| tape.push(f64::from(u8::from(s))));
         tape.push(self.small_steps as f64);
         tape.push(self.steps as f64);
+        tape.push(self.since_restart as f64);
         self.recent.iter().flatten().for_each(|j| tape.extend(j));
         self.limited.iter().for_each(|&n| tape.push(n as f64));
     }
@@ -212,8 +225,10 @@ impl Persist for Jump {
         for list in [&mut self.low, &mut self.high, &mut self.noise] {
             tape.fill(list);
         }
+        self.suspected.iter_mut().for_each(|s| *s = tape.pull() != 0.0);
         self.small_steps = tape.pull() as u64;
         self.steps = tape.pull() as u64;
+        self.since_restart = tape.pull() as u64;
         self.recent.iter_mut().flatten().for_each(|j| tape.fill(j));
         self.limited.iter_mut().for_each(|n| *n = tape.pull() as u64);
     }
@@ -241,7 +256,7 @@ impl ErrorEstimator for Jump {
     }
 
     fn settles(&self) -> bool {
-        self.steps <= SETTLED
+        self.steps <= SETTLED || self.since_restart <= LOOK_EVERY
     }
 
     fn limited(&self) -> &[u64] {
@@ -272,6 +287,7 @@ impl ErrorEstimator for Jump {
             *high = high.max(new).max(new - jump);
         }
         self.steps += 1;
+        self.since_restart += 1;
         if step.span.h <= self.small || self.steps <= LOOK_EVERY {
             let place = (self.small_steps % RECENT as u64) as usize;
             for (i, recent) in self.recent.iter_mut().enumerate() {
@@ -284,5 +300,7 @@ impl ErrorEstimator for Jump {
         }
     }
 
-    fn restart(&mut self) {}
+    fn restart(&mut self) {
+        self.since_restart = 0;
+    }
 }

@@ -136,6 +136,12 @@ impl Doubling {
     pub fn restart(&mut self) {
         self.ends.restart();
     }
+
+    /// Forgets the past after a change of the coupling: the inputs at `t` are others now.
+    pub fn reconnect(&mut self, t: f64, inputs: &[f64]) {
+        self.ends.clear();
+        self.end_of_pair(t, inputs);
+    }
 }
 
 impl FirstHalf {
@@ -293,7 +299,7 @@ impl Master {
             }
         }
         let floor = self.policies.controller.floor();
-        let settles = self.policies.estimators.first().is_some_and(|e| e.settles());
+        let settles = self.settles();
         let over_tolerance = count(&mut self.statistics, &first.estimates, spans[0], floor, settles);
         let runaway = watch_bonds(&mut self.watch, spans[0], &first.flows, self.settings.stop_runaway);
         let view = StepView {

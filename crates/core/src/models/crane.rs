@@ -380,11 +380,8 @@ impl Equations<2, 1> for Hydraulics {
                 return Err(SubsystemError::Infeasible { message });
             }
         }
-        let (mut p, mut guess) = (self.p, self.guess);
-        self.integrator
-            .euler(&mut p, h, &mut guess, |tau, p| circuit.rate(*p, circuit.spool(t + tau), u.all(tau)));
-        self.p = p;
-        self.guess = guess;
+        let rate = |tau: f64, p: &[f64; 2]| circuit.rate(*p, circuit.spool(t + tau), u.all(tau));
+        (self.p, self.guess) = self.integrator.euler((self.p, self.guess), h, rate);
         self.t = t + h;
         Ok(())
     }
@@ -457,10 +454,8 @@ impl Equations<1, 2> for Mechanics {
     }
 
     fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
-        let (mut x, mut guess) = (self.x, self.guess);
-        self.integrator.symplectic(&mut x, h, &mut guess, |tau, x| self.arm.rate(x, u.at(0, tau)));
-        self.x = x;
-        self.guess = guess;
+        let rate = |tau: f64, x: &[f64; 4]| self.arm.rate(x, u.at(0, tau));
+        (self.x, self.guess) = self.integrator.symplectic((self.x, self.guess), h, rate);
         Ok(())
     }
 

@@ -31,7 +31,7 @@ impl<const N: usize> Held<N> {
 }
 
 /// A model with `NI` inputs and `NO` outputs. Variables are numbered: inputs, then outputs, then locals.
-pub trait Equations<const NI: usize, const NO: usize>: Clone + 'static {
+pub trait Equations<const NI: usize, const NO: usize>: Clone + Send + 'static {
     /// All variables: `NI` inputs, `NO` outputs, then locals.
     fn variables(&self) -> Vec<Variable>;
 

@@ -33,42 +33,42 @@ impl Integrator {
         }
     }
 
-    /// Crosses `h` by explicit Euler, `x += dt·rate(τ, x)`, τ the time since the start of the step.
+    /// The states x and the guessed inner step after `h`, by explicit Euler: `x += dt·rate(τ, x)`, τ the time since the
+    /// start of the step.
     pub fn euler<const N: usize>(
         self,
-        x: &mut [f64; N],
+        (mut x, mut guess): ([f64; N], f64),
         h: f64,
-        guess: &mut f64,
         rate: impl Fn(f64, &[f64; N]) -> [f64; N],
-    ) {
+    ) -> ([f64; N], f64) {
         match self {
             Integrator::Micro(n) => {
                 let dt = h / f64::from(n);
                 for i in 0..n {
-                    let d = rate(f64::from(i) * dt, x);
+                    let d = rate(f64::from(i) * dt, &x);
                     for (x, d) in x.iter_mut().zip(d) {
                         *x += dt * d;
                     }
                 }
             }
-            Integrator::Accurate => dormand_prince(x, 0.0, h, ACCURATE, guess, rate),
+            Integrator::Accurate => dormand_prince(&mut x, 0.0, h, ACCURATE, &mut guess, rate),
         }
+        (x, guess)
     }
 
-    /// Crosses `h` by symplectic Euler, `v += dt·a; q += dt·v`. The first half of `x` are the coordinates q, the
+    /// As [`Integrator::euler`], by symplectic Euler: `v += dt·a; q += dt·v`. The first half of `x` are the coordinates q, the
     /// second half their velocities v; `rate` is the derivative of all of `x`.
     pub fn symplectic<const N: usize>(
         self,
-        x: &mut [f64; N],
+        (mut x, mut guess): ([f64; N], f64),
         h: f64,
-        guess: &mut f64,
         rate: impl Fn(f64, &[f64; N]) -> [f64; N],
-    ) {
+    ) -> ([f64; N], f64) {
         match self {
             Integrator::Micro(n) => {
                 let dt = h / f64::from(n);
                 for i in 0..n {
-                    let d = rate(f64::from(i) * dt, x);
+                    let d = rate(f64::from(i) * dt, &x);
                     for k in N / 2..N {
                         x[k] += dt * d[k];
                     }
@@ -77,8 +77,9 @@ impl Integrator {
                     }
                 }
             }
-            Integrator::Accurate => dormand_prince(x, 0.0, h, ACCURATE, guess, rate),
+            Integrator::Accurate => dormand_prince(&mut x, 0.0, h, ACCURATE, &mut guess, rate),
         }
+        (x, guess)
     }
 }
 
@@ -115,11 +116,11 @@ mod tests {
     /// x'' = -x. One symplectic step is the map v' = v - h x, x' = x + h v', which keeps x² + v² - h x v.
     #[test]
     fn symplectic_steps_keep_the_invariant_of_their_map() {
-        let (mut x, mut guess, h) = ([1.0, 0.0], 0.0, 0.3);
+        let (mut x, h) = (([1.0, 0.0], 0.0), 0.3);
         for _ in 0..1000 {
-            Integrator::Micro(1).symplectic(&mut x, h, &mut guess, |_, x| [x[1], -x[0]]);
+            x = Integrator::Micro(1).symplectic(x, h, |_, x| [x[1], -x[0]]);
         }
-        let [q, v]: [f64; 2] = x;
+        let ([q, v], _): ([f64; 2], f64) = x;
         assert!((q * q + v * v - h * q * v - 1.0).abs() < 1e-10, "{x:?}");
     }
 

@@ -214,13 +214,11 @@ impl Mass {
 
     /// Crosses `h` while `force(τ, x)` pulls.
     fn cross(&mut self, h: f64, force: impl Fn(f64, &[f64; 2]) -> f64) {
-        let (mut x, mut guess) = (self.x, self.guess);
-        self.integrator.symplectic(&mut x, h, &mut guess, |tau, x| {
+        let rate = |tau: f64, x: &[f64; 2]| {
             let ground = self.spring.force(x[0]) + self.damper.force(x[1]);
             [x[1], (force(tau, x) - ground) / self.mass]
-        });
-        self.x = x;
-        self.guess = guess;
+        };
+        (self.x, self.guess) = self.integrator.symplectic((self.x, self.guess), h, rate);
     }
 
     /// Kinetic, and of the spring to the ground.

@@ -277,11 +277,8 @@ impl Pendulum {
 
     /// Crosses `h` while `force(τ, x)` pulls at the tip.
     fn cross(&mut self, h: f64, force: impl Fn(f64, &[f64; 2]) -> [f64; 2]) {
-        let (mut x, mut guess) = (self.x, self.guess);
-        self.integrator
-            .symplectic(&mut x, h, &mut guess, |tau, x| [x[1], self.rod.acceleration(x[0], force(tau, x))]);
-        self.x = x;
-        self.guess = guess;
+        let rate = |tau: f64, x: &[f64; 2]| [x[1], self.rod.acceleration(x[0], force(tau, x))];
+        (self.x, self.guess) = self.integrator.symplectic((self.x, self.guess), h, rate);
     }
 }
 

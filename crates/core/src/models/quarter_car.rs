@@ -249,7 +249,6 @@ impl Equations<2, 1> for WheelSuspension {
 
     fn step(&mut self, _t: f64, h: f64, u: &Held<2>) -> Result<(), SubsystemError> {
         let mut x = self.x;
-        let mut guess = self.guess;
         let moves = if self.once { 0.0 } else { 1.0 };
         if self.once {
             x[2] += far_end_travel(u, h);
@@ -258,9 +257,7 @@ impl Equations<2, 1> for WheelSuspension {
             let u = u.all(tau);
             self.rate(x, &u, moves * u[0])
         };
-        self.integrator.euler(&mut x, h, &mut guess, rate);
-        self.x = x;
-        self.guess = guess;
+        (self.x, self.guess) = self.integrator.euler((x, self.guess), h, rate);
         Ok(())
     }
 
@@ -318,7 +315,6 @@ impl Equations<1, 1> for ChassisSuspension {
 
     fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
         let mut x = self.x;
-        let mut guess = self.guess;
         let moves = if self.once { 0.0 } else { 1.0 };
         if self.once {
             x[2] += far_end_travel(u, h);
@@ -327,9 +323,7 @@ impl Equations<1, 1> for ChassisSuspension {
             let wheel_velocity = u.at(0, tau);
             [x[1], -self.force(x, wheel_velocity) / self.mass, moves * wheel_velocity]
         };
-        self.integrator.euler(&mut x, h, &mut guess, rate);
-        self.x = x;
-        self.guess = guess;
+        (self.x, self.guess) = self.integrator.euler((x, self.guess), h, rate);
         Ok(())
     }
 
@@ -377,15 +371,11 @@ impl Equations<2, 1> for Wheel {
     }
 
     fn step(&mut self, _t: f64, h: f64, u: &Held<2>) -> Result<(), SubsystemError> {
-        let mut x = self.x;
-        let mut guess = self.guess;
         let rate = |tau: f64, x: &[f64; 2]| {
             let [force, road] = u.all(tau);
             [x[1], (-force - self.tyre_stiffness * (x[0] - road)) / self.mass]
         };
-        self.integrator.euler(&mut x, h, &mut guess, rate);
-        self.x = x;
-        self.guess = guess;
+        (self.x, self.guess) = self.integrator.euler((self.x, self.guess), h, rate);
         Ok(())
     }
 

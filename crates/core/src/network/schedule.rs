@@ -1,6 +1,6 @@
 //! Who steps when, and what each input sees: a macro step as a list of stages.
 
-use super::Network;
+use super::{Network, Row};
 use std::ops::Range;
 
 /// How an input whose source has already stepped sees it. These are different methods, never a detail.
@@ -81,6 +81,17 @@ impl Sum {
     pub fn of(&self, y: &[f64]) -> f64 {
         self.sources.iter().fold(self.offset, |sum, &(output, gain)| sum + gain * y[output])
     }
+
+    /// The same sources in another connection of the input. The offset belongs to the part with the first source.
+    fn replace(&mut self, row: &Row) {
+        if self.sources.first().map(|s| s.0) == row.sources.first().map(|s| s.0) {
+            self.offset = row.offset;
+        }
+        for (output, gain) in &mut self.sources {
+            let source = row.sources.iter().find(|s| s.0 == *output);
+            *gain = source.map_or(*gain, |s| s.1);
+        }
+    }
 }
 
 /// The sources of an input that are seen in the same way.
@@ -145,6 +156,14 @@ impl Schedule {
                 .iter()
                 .any(|s| !s.latest.is_empty() || !s.between.is_empty() || !s.mixed.is_empty());
         schedule
+    }
+
+    /// Another connection of `input`, from the same sources.
+    pub(crate) fn replace(&mut self, input: usize, row: &Row) {
+        let parts = self.stages.iter_mut().flat_map(|s| &mut s.mixed).flatten().map(|part| &mut part.sum);
+        let nodes = self.groups.iter_mut().flat_map(|g| &mut g.nodes);
+        let sums = parts.chain(nodes).chain(&mut self.waiting);
+        sums.filter(|sum| sum.input == input).for_each(|sum| sum.replace(row));
     }
 
     fn add_block(

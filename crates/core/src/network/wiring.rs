@@ -62,6 +62,14 @@ impl Wiring {
         self.sources(input).fold(self.offset[input], |sum, (source, gain)| sum + gain * y[source])
     }
 
+    /// Another connection of `input`, from the same sources in the same order.
+    pub(crate) fn replace(&mut self, input: usize, row: &Row) {
+        let range = self.start[input] as usize..self.start[input + 1] as usize;
+        self.gain[range].iter_mut().zip(&row.sources).for_each(|(gain, source)| *gain = source.1);
+        self.offset[input] = row.offset;
+        self.simple = false;
+    }
+
     /// `u = L y + offset` for all inputs.
     pub fn gather(&self, y: &[f64], u: &mut [f64]) {
         if self.simple {

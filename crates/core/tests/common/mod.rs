@@ -132,6 +132,7 @@ pub struct Method {
     pub controller: &'static str,
     pub refresh: bool,
     pub step: f64,
+    pub threads: usize,
 }
 
 impl Default for Method {
@@ -145,6 +146,7 @@ impl Default for Method {
             controller: "fixed",
             refresh: false,
             step: 1e-3,
+            threads: 0,
         }
     }
 }
@@ -205,7 +207,11 @@ pub fn master(network: Network, stop: f64, method: &Method) -> Master {
         estimators,
         controller,
     };
-    Master::new(network, policies, Settings { refresh, ..Settings::new(0.0, stop) })
+    Master::new(
+        network,
+        policies,
+        Settings { refresh, worker_threads: method.threads, ..Settings::new(0.0, stop) },
+    )
 }
 
 /// The quarter car, suspension at the wheel (1) or at the chassis (2), with accurate micro steps.

@@ -1,8 +1,10 @@
 //! XML of unknown origin: decoding, limits, lenient numbers, and a list of what was forgiven.
 
 use crate::error::{DescriptionError, DescriptionProblem, Finding};
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::ParsingOptions;
 use std::borrow::Cow;
+
+pub use roxmltree::{Document, Node};
 
 /// More nodes than any honest file has; each takes some 100 bytes.
 const MAX_NODES: u32 = 20_000_000;
@@ -73,8 +75,8 @@ fn dtd_line(text: &str) -> u32 {
     line_at(text, text.find("<!DOCTYPE").unwrap_or(0))
 }
 
-/// Where a node begins. Its name is a piece of the text, which saves a quarter of the tree's memory for positions.
-fn position(text: &str, node: Node<'_, '_>) -> usize {
+/// Where a node begins, in bytes of the text. Its name is a piece of the text, which saves a quarter of the tree's memory for positions.
+pub fn position(text: &str, node: Node<'_, '_>) -> usize {
     let name = node.tag_name().name();
     (name.as_ptr() as usize).checked_sub(text.as_ptr() as usize).filter(|at| *at <= text.len()).unwrap_or(0)
 }

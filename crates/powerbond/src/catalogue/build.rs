@@ -10,7 +10,7 @@ use powerbond_core::correction::{FeedThroughGain, InputCorrection, Nepce, StepRa
 use powerbond_core::estimator::{Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual};
 use powerbond_core::extrapolation::{Extrapolation, Feed, Polynomial, Variable};
 use powerbond_core::network::{Names, Network, Schedule, ScheduleKind, Seen, VariableName};
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
 
 /// What policies need to know of the system they are built for.
 pub struct Context<'a> {
@@ -64,10 +64,7 @@ impl Context<'_> {
     ) -> Result<usize, Error> {
         let texts: Vec<String> = list.iter().map(VariableName::to_string).collect();
         texts.iter().position(|n| n == name).ok_or_else(|| {
-            let hint = match closest(name, texts.iter().map(String::as_str)) {
-                Some(near) => format!(" Did you mean `{near}`?"),
-                None => format!(" There are: {}.", texts.join(", ")),
-            };
+            let hint = hint(name, texts.iter().map(String::as_str));
             Error::input(place, format!("`{name}` is no {what} that is exchanged.{hint}"))
         })
     }
@@ -121,8 +118,7 @@ fn sequence(knob: &At<KnobValue>, context: &Context<'_>) -> Result<Vec<usize>, E
             Some(s) if order.contains(&s) => return fail(format!("`order` names `{name}` twice")),
             Some(s) => order.push(s),
             None => {
-                let hint = closest(name, all.iter().map(String::as_str))
-                    .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+                let hint = hint(name, all.iter().map(String::as_str));
                 return fail(format!("`order` names `{name}`, which is no subsystem.{hint}"));
             }
         }
@@ -211,10 +207,9 @@ fn feed_through(spec: &PolicySpec, context: &Context<'_>) -> Result<Vec<FeedThro
                 .collect();
             for (name, value) in given {
                 let Some(pair) = pairs.iter().position(|p| p == name) else {
-                    let hint = match closest(name, pairs.iter().map(String::as_str)) {
-                        Some(near) => format!(" Did you mean `{near}`?"),
-                        None if pairs.is_empty() => " No subsystem has feed-through.".to_owned(),
-                        None => format!(" There are: {}.", pairs.join(", ")),
+                    let hint = match pairs.is_empty() {
+                        true => " No subsystem has feed-through.".to_owned(),
+                        false => hint(name, pairs.iter().map(String::as_str)),
                     };
                     return fail(format!("`{name}` is no feed-through pair `output/input`.{hint}"));
                 };

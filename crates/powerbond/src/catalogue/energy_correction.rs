@@ -4,7 +4,7 @@ use super::{Context, KnobValue, PolicySpec};
 use crate::Error;
 use crate::source::At;
 use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, mu_by_rule};
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
 use powerbond_core::units::{Dimensions, Unit};
 
 /// Builds the correction of all chosen bonds.
@@ -43,8 +43,7 @@ fn listed(spec: &PolicySpec, knob: &str, all: &[String], what: &str) -> Result<O
     let KnobValue::Names(names) = &at.value else { return Ok(None) };
     let find = |name: &String| {
         all.iter().position(|n| n == name).ok_or_else(|| {
-            let hint = closest(name, all.iter().map(String::as_str))
-                .map_or(String::new(), |n| format!(" Did you mean `{n}`?"));
+            let hint = hint(name, all.iter().map(String::as_str));
             Error::input(at.place(), format!("there is no {what} `{name}`.{hint}"))
         })
     };

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::number::short;
 use crate::source::At;
 use crate::system::reader::Node;
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
 
 /// The value of a knob.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,11 +49,7 @@ impl PolicySpec {
         }
         let name = name_node.text()?;
         let Some(entry) = find(kind, &name.value) else {
-            let names: Vec<&str> = of_kind(kind).map(|e| e.name).collect();
-            let hint = match closest(&name.value, names.iter().copied()) {
-                Some(near) => format!(" Did you mean `{near}`?"),
-                None => format!(" There are: {}.", names.join(", ")),
-            };
+            let hint = hint(&name.value, of_kind(kind).map(|e| e.name));
             return name_node.fail(format!("there is no {} `{}`.{hint}", kind.key(), name.value));
         };
         let mut spec = PolicySpec { entry: name.with(entry), knobs: Vec::new() };

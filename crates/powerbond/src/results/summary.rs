@@ -6,6 +6,7 @@ use super::recorder::{JUMPS, Places, RESULTS, TABLES, numbered, results_fields};
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
 use super::writer::{Field, Metadata};
 use crate::check;
+use crate::pace::RealTime;
 use crate::prepare::Prepared;
 use crate::system::{Identify, Refresh, SimulatorSpec, System};
 use powerbond_core::correction::CorrectionReport;
@@ -56,6 +57,8 @@ pub struct Summary {
     pub engine_seconds: f64,
     /// Time of the run, in s.
     pub seconds: f64,
+    /// How a run in real time kept up.
+    pub real_time: Option<RealTime>,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// When the run began: date and time in UTC, as in ISO 8601.
@@ -302,6 +305,7 @@ impl Summary {
         outcome: &'static str,
         error: Option<String>,
         seconds: f64,
+        real_time: Option<RealTime>,
     ) -> Self {
         let master = &prepared.master;
         let statistics = master.statistics();
@@ -339,7 +343,7 @@ impl Summary {
             }
         };
         let subsystem = |(s, name): (usize, &String)| {
-            let timing = prepared.timings[s].get();
+            let timing = &prepared.timings[s];
             let kind = master.network().members[s].simulator.info().kind.clone();
             let ports = &master.network().bonds.ports;
             let own = ports.iter().zip(&meter.port_energy).filter(|(p, _)| p.subsystem == s);
@@ -347,7 +351,7 @@ impl Summary {
             SubsystemSummary {
                 name: name.clone(),
                 kind,
-                steps: timing.calls,
+                steps: timing.calls(),
                 seconds: timing.seconds(),
                 net_energy,
             }
@@ -394,9 +398,13 @@ impl Summary {
             inputs: inputs(prepared, &findings),
             choices: choices(prepared),
             bonds,
-            engine_seconds: (seconds - subsystems.iter().map(|s| s.seconds).sum::<f64>()).max(0.0),
+            engine_seconds: {
+                let elsewhere = subsystems.iter().map(|s| s.seconds).sum::<f64>();
+                (seconds - elsewhere - real_time.map_or(0.0, |r| r.waited)).max(0.0)
+            },
             subsystems,
             seconds,
+            real_time,
             warnings,
             started: origin.started.clone(),
             files: origin.files.clone(),
@@ -425,7 +433,8 @@ fn share(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole }
 }
 
-/// SHA-256 of the system file and of every FMU, by subsystem; null for an FMU that can no longer be read.
+/// SHA-256 of the system file, of every FMU, by subsystem, of the scenario and of parameter files; null for a file that can
+/// no longer be read.
 fn hashes(system: &System) -> Value {
     use sha2::{Digest, Sha256};
     let hex = |hash: Sha256| -> String { hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect() };
@@ -449,6 +458,13 @@ fn hashes(system: &System) -> Value {
             let hash = of_file(&system.folder().join(&path.value)).ok();
             map.insert(format!("subsystems.{}", spec.name.value), hash.into());
         }
+    }
+    if let Some(scenario) = &system.scenario {
+        map.insert("scenario".to_owned(), of_file(&scenario.file).ok().into());
+    }
+    if !system.simulation.params.is_empty() {
+        let files: Vec<Option<String>> = system.simulation.params.iter().map(|p| of_file(p).ok()).collect();
+        map.insert("params".to_owned(), files.into());
     }
     map.into()
 }
@@ -479,7 +495,12 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "output_interval": s.output_interval.as_ref().map(|x| x.value),
             "initial": { "tolerance": s.initial.tolerance, "iterations": s.initial.iterations, "passes": s.initial.passes },
             "probe": s.probe,
+            "real_time": s.real_time,
+            "worker_threads": s.worker_threads,
+            "scenario": system.scenario.as_ref().map(|s| s.file.display().to_string()),
+            "params": s.params.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),
         },
+        "parameters": parameters(system),
         "record": {
             "format": system.record.format.value.name(),
             "variables": system.record.variables.iter().map(|v| &v.value).collect::<Vec<_>>(),
@@ -513,6 +534,17 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
         "verdict": limits(system),
         "connections": connections(prepared),
     })
+}
+
+/// What was set, whoever set it last: `subsystem.parameter` and its value.
+fn parameters(system: &System) -> Value {
+    let mut map = serde_json::Map::new();
+    for spec in &system.subsystems {
+        for (name, value) in spec.parameters.iter().chain(&spec.start) {
+            map.insert(format!("{}.{}", spec.name.value, name.value), value.to_json());
+        }
+    }
+    map.into()
 }
 
 /// Every input that outputs feed, with gains and units converted: `u = Σ gain · y + offset`.

@@ -1,5 +1,6 @@
 //! A coupled system as its author describes it: what every file format is read into.
 
+mod params;
 pub mod reader;
 mod signals;
 mod single;
@@ -9,12 +10,12 @@ mod verdict;
 use crate::Error;
 use crate::catalogue::{self, Feeding, Kind, KnobValue, PolicySpec};
 use crate::results::Format;
+use crate::scenario::Scenario;
 use crate::source::{At, Source};
 use powerbond_core::bond::Quadrature;
 use powerbond_core::clock::EndRule;
 use powerbond_core::models::ParameterValue;
 use powerbond_core::network::{Initial, VariableName};
-use powerbond_core::suggest::closest;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,6 +45,10 @@ pub struct System {
     pub record: Record,
     /// How it is judged.
     pub verdict: VerdictSpec,
+    /// What happens to variables at known times.
+    pub scenario: Option<Scenario>,
+    /// What was found while the files it names were read.
+    pub notes: Vec<String>,
 }
 
 /// `[simulation]`.
@@ -65,6 +70,12 @@ pub struct Simulation {
     pub initial: Initial,
     /// Find feed-through that nobody declares, and test what the file declares, at the start.
     pub probe: bool,
+    /// Parameter files (SSP's `.ssv`) that were read, in the order of precedence, the lowest first.
+    pub params: Vec<PathBuf>,
+    /// Seconds of the run per second on the wall; `None`: as fast as it goes.
+    pub real_time: Option<f64>,
+    /// Threads that advance subsystems side by side; 0 and 1: none beside the one that runs everything.
+    pub worker_threads: usize,
 }
 
 /// `[subsystems.name]`.
@@ -115,6 +126,7 @@ pub struct FmuOptions {
     pub input_derivatives: Option<u8>,
     pub sub_steps: Option<u32>,
     pub any_step_size: bool,
+    pub whole_steps: bool,
     pub logging: bool,
 }
 
@@ -134,6 +146,26 @@ pub enum Given {
 }
 
 impl Given {
+    /// As a number, if it is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Given::Number(x) => Some(*x),
+            Given::Flag(b) => Some(f64::from(u8::from(*b))),
+            Given::Typed(text) => text.parse().ok().or_else(|| text.parse().ok().map(|b: bool| b.into())),
+            Given::Text(_) | Given::List(_) => None,
+        }
+    }
+
+    /// As it was written.
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Given::Number(x) => (*x).into(),
+            Given::Text(text) | Given::Typed(text) => text.clone().into(),
+            Given::Flag(b) => (*b).into(),
+            Given::List(items) => items.iter().map(Given::to_json).collect(),
+        }
+    }
+
     /// For a built-in model.
     pub fn parameter(&self) -> Option<ParameterValue> {
         match self {
@@ -371,6 +403,11 @@ impl System {
         toml::read(Arc::new(Source { path: PathBuf::from(name), text: text.to_owned() }))
     }
 
+    /// Whether it was made of a single FMU, without a file.
+    pub(crate) fn is_fmu_alone(&self) -> bool {
+        self.source.text.is_empty() && self.subsystems.len() == 1
+    }
+
     /// The folder of the file; paths in it are relative to this.
     pub fn folder(&self) -> &Path {
         self.source.path.parent().unwrap_or(Path::new(""))
@@ -378,29 +415,15 @@ impl System {
 
     /// Applies `subsystem.parameter=value` from the command line.
     pub fn set(&mut self, assignment: &str) -> Result<(), Error> {
-        let typed = format!("--set {assignment}");
-        let fail =
-            |message: String| Err(Error::input(Some(crate::source::Place::Option(typed.clone())), message));
+        let form = "subsystem.parameter=value";
+        let typed = At::option((), format!("--set {assignment}"));
         let Some((name, value)) = assignment.split_once('=') else {
-            return fail("write it as `subsystem.parameter=value`".to_owned());
+            return Err(Error::input(typed.place(), format!("write it as `{form}`")));
         };
-        let names: Vec<String> = self.subsystems.iter().map(|s| s.name.value.clone()).collect();
-        let full =
-            VariableName::parse(name.trim()).filter(|v| names.len() != 1 || names.contains(&v.subsystem));
-        // The only subsystem of a system needs no name.
-        let alone = || (names.len() == 1).then(|| VariableName::new(&names[0], name.trim()));
-        let Some(VariableName { subsystem, variable }) = full.or_else(alone) else {
-            return fail(format!("`{name}` has no subsystem; write it as `subsystem.parameter=value`"));
-        };
-        let Some(spec) = self.subsystems.iter_mut().find(|s| s.name.value == subsystem) else {
-            let hint = match closest(&subsystem, names.iter().map(String::as_str)) {
-                Some(near) => format!(" Did you mean `{near}`?"),
-                None => format!(" There are: {}.", names.join(", ")),
-            };
-            return fail(format!("there is no subsystem `{subsystem}`.{hint}"));
-        };
+        let name = typed.with(name.trim().to_owned());
+        let (subsystem, parameter) = self.split_name(&name, form)?;
         let value = Given::Typed(value.trim().to_owned());
-        spec.parameters.push((At::option(variable, typed), value));
+        self.subsystems[subsystem].parameters.push((name.with(parameter), value));
         Ok(())
     }
 }

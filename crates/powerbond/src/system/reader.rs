@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::source::{At, Source};
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -40,10 +40,7 @@ impl<'a> Table<'a> {
         for key in self.table.keys() {
             let name: &str = key.get_ref();
             if !known.contains(&name) {
-                let hint = match closest(name, known.iter().copied()) {
-                    Some(near) => format!(" Did you mean `{near}`?"),
-                    None => format!(" It knows: {}.", known.join(", ")),
-                };
+                let hint = hint(name, known.iter().copied());
                 let place = Some(self.source.place(key.span().start));
                 return Err(Error::input(place, format!("{what} has no key `{name}`.{hint}")));
             }

@@ -44,6 +44,9 @@ pub fn system(path: &Path) -> Result<System, Error> {
             end: EndRule::Exact,
             initial: Initial::default(),
             probe: true,
+            params: Vec::new(),
+            real_time: None,
+            worker_threads: 0,
         },
         subsystems: vec![SubsystemSpec {
             name: At::default(name),
@@ -63,6 +66,8 @@ pub fn system(path: &Path) -> Result<System, Error> {
         method: Method::default(),
         record: Record::default(),
         verdict: VerdictSpec::default(),
+        scenario: None,
+        notes: Vec::new(),
         source,
     })
 }

@@ -8,18 +8,20 @@ use super::{
 use crate::Error;
 use crate::catalogue::{self, Feeding, Kind, PolicySpec};
 use crate::results::Format;
+use crate::scenario::Scenario;
 use crate::source::{At, Source};
 use ::toml::de::DeTable;
 use powerbond_core::bond::Quadrature;
 use powerbond_core::clock::EndRule;
 use powerbond_core::network::{Initial, VariableName};
-use powerbond_core::suggest::closest;
+use powerbond_core::suggest::hint;
+use std::path::Path;
 use std::sync::Arc;
 
 const TOP: &[&str] =
     &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record", "verdict"];
 const SIMULATION: &[&str] =
-    &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe"];
+    &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe", "scenario", "params"];
 const SUBSYSTEM: &[&str] =
     &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through"];
 const METHOD: &[&str] = &[
@@ -89,7 +91,10 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     };
     let record = record(file.get("record"))?;
     let verdict = file.get("verdict").map_or_else(|| Ok(VerdictSpec::default()), VerdictSpec::read)?;
-    Ok(System {
+    let scenario = simulation_key(&file, "scenario")?;
+    let scenario = scenario.map(|n| n.text()).transpose()?.map(|path| beside(&source, &path, Scenario::load));
+    let params = simulation_key(&file, "params")?.map_or(Ok(Vec::new()), |n| n.texts())?;
+    let mut system = System {
         name,
         simulation,
         subsystems,
@@ -99,7 +104,37 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
         method,
         record,
         verdict,
+        scenario: scenario.transpose()?,
+        notes: Vec::new(),
         source: source.clone(),
+    };
+    // Later files go over earlier ones, what stands in this file goes over all of them.
+    for path in params.iter().rev() {
+        let (file, notes) =
+            beside(&source, path, |file| Ok((file.to_owned(), system.set_from(file, true)?)))?;
+        system.notes.extend(notes);
+        system.simulation.params.insert(0, file);
+    }
+    Ok(system)
+}
+
+fn simulation_key<'a>(file: &Table<'a>, key: &'a str) -> Result<Option<Node<'a>>, Error> {
+    Ok(match file.get("simulation") {
+        Some(node) => node.open_table()?.get(key),
+        None => None,
+    })
+}
+
+/// Reads a file that is named relative to this one; if it cannot be read at all, the error stands where it is named.
+fn beside<T>(
+    source: &Source,
+    name: &At<String>,
+    read: impl FnOnce(&Path) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let path = source.path.parent().unwrap_or(Path::new("")).join(&name.value);
+    read(&path).map_err(|error| match error {
+        Error::Input { place: None, message } => Error::Input { place: name.place(), message },
+        other => other,
     })
 }
 
@@ -155,6 +190,9 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
         },
         initial: get("initial").map_or_else(|| Ok(Initial::default()), initial)?,
         probe: get("probe").map_or(Ok(true), |n| Ok(n.flag()?.value))?,
+        params: Vec::new(),
+        real_time: None,
+        worker_threads: 0,
     })
 }
 
@@ -247,7 +285,8 @@ fn given(node: Node<'_>) -> Result<Given, Error> {
 /// Keys that only FMUs have.
 fn fmu_options(table: Table<'_>, what: &str) -> Result<FmuOptions, Error> {
     let Some(node) = table.get("options") else { return Ok(FmuOptions::default()) };
-    let known = ["tolerance", "events", "input_derivatives", "sub_steps", "any_step_size", "logging"];
+    let known =
+        ["tolerance", "events", "input_derivatives", "sub_steps", "any_step_size", "whole_steps", "logging"];
     let options = node.table(&format!("`options` of {what}"), &known)?;
     let flag = |key| options.get(key).map_or(Ok(false), |n: Node<'_>| Ok::<bool, Error>(n.flag()?.value));
     let tolerance = match options.get("tolerance") {
@@ -272,6 +311,7 @@ fn fmu_options(table: Table<'_>, what: &str) -> Result<FmuOptions, Error> {
             .map(|n| Ok::<u32, Error>(n.count(1, super::MAX_RATE)?.value))
             .transpose()?,
         any_step_size: flag("any_step_size")?,
+        whole_steps: flag("whole_steps")?,
         logging: flag("logging")?,
     })
 }
@@ -358,6 +398,16 @@ fn bond(name: At<String>, node: Node<'_>) -> Result<Bond, Error> {
         table.get(key).map(read).transpose()
     };
     Ok(Bond { energy_scale: knob("energy_scale")?, tolerance: knob("tolerance")?, name, ports })
+}
+
+impl Method {
+    /// Reads the lines of a `[method]`.
+    pub fn parse(lines: &str) -> Result<Method, Error> {
+        let source = Arc::new(Source { path: "method".into(), text: format!("[method]\n{lines}") });
+        let parsed = DeTable::parse(&source.text)
+            .map_err(|error| Error::input(None, format!("not valid TOML: {}", error.message())))?;
+        method(top(&source, &parsed, &["method"])?.require("method", "the text")?)
+    }
 }
 
 fn method(node: Node<'_>) -> Result<Method, Error> {
@@ -478,10 +528,7 @@ fn format(node: Node<'_>) -> Result<At<Format>, Error> {
         Some(format) => Ok(name.with(format)),
         None => {
             let known = Format::ALL.map(Format::name);
-            let hint = closest(&name.value, known.iter().copied())
-                .map_or(String::new(), |near| format!(" Did you mean `{near}`?"));
-            let list = known.map(|n| format!("`\"{n}\"`")).join(", ");
-            node.fail(format!("there is no format `{}`; there are {list}.{hint}", name.value))
+            node.fail(format!("there is no format `{}`.{}", name.value, hint(&name.value, known)))
         }
     }
 }

@@ -1,0 +1,236 @@
+//! `powerbond tune`: every method on one's own system, what accuracy costs, and a ready `[method]`.
+
+use crate::progress::caught;
+use crate::text::{print, quantity, table};
+use indicatif::{ProgressBar, ProgressStyle};
+use powerbond::number::percent;
+use powerbond::tune::{Choice, Listener, Point, TuneOptions, Tuning, tune};
+use powerbond::{Error, RunOptions, System};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Options of `tune`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A system file, a folder with `system.toml`, or a single FMU
+    system: PathBuf,
+    /// The error that is wanted; the cheapest run below it is chosen
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = crate::text::share)]
+    error: f64,
+    /// How long all runs may take together, in s
+    #[arg(long, value_name = "S", default_value = "60", value_parser = crate::text::factor)]
+    budget: f64,
+    /// End of every run, in s
+    #[arg(short, long, alias = "stop-time", value_name = "S", allow_negative_numbers = true)]
+    end_time: Option<f64>,
+    /// The step in the middle of those that are tried, in s (default: that of the system)
+    #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
+    step_size: Option<f64>,
+    /// Set a parameter: subsystem.parameter=value (repeatable)
+    #[arg(long, value_name = "SUB.PARAM=VALUE")]
+    set: Vec<String>,
+    /// Set parameters from an SSP parameter file (.ssv), below --set (repeatable, the last one wins)
+    #[arg(long, value_name = "FILE.SSV")]
+    params: Vec<PathBuf>,
+    /// Let an OSP scenario (YAML or JSON) override and bias variables at its times
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// Where tuned.toml and tune.svg go (default: results/<name of the system>)
+    #[arg(long, value_name = "FOLDER")]
+    output_dir: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// The `[simulation]` and `[method]` that were chosen.
+const TUNED: &str = "tuned.toml";
+/// The picture.
+const PICTURE: &str = "tune.svg";
+
+/// Runs the command: exit 7 if no run is as accurate as wanted.
+pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let options = RunOptions {
+        end_time: arguments.end_time,
+        step_size: arguments.step_size,
+        set: arguments.set.clone(),
+        params: arguments.params.clone(),
+        scenario: arguments.scenario.clone(),
+        output_dir: arguments.output_dir.clone(),
+        ..RunOptions::default()
+    };
+    let system = options.apply(&System::load(&arguments.system)?)?;
+    let folder = options.folder(&system);
+    let mut progress = Progress::new(!arguments.json)?;
+    let wanted = TuneOptions { error: arguments.error, budget: arguments.budget };
+    let tuning = tune(&system, &wanted, &mut progress)?;
+    if let Some(bar) = &progress.bar {
+        bar.finish_and_clear();
+    }
+    let Some(tuning) = tuning else {
+        return Ok(ExitCode::from(128 + progress.signal.load(Ordering::Relaxed) as u8));
+    };
+    std::fs::create_dir_all(&folder).map_err(|e| Error::output(&folder, &e))?;
+    write(&folder.join(PICTURE), &tuning.svg())?;
+    if let Some(choice) = &tuning.choice {
+        write(&folder.join(TUNED), &ready(&tuning, choice))?;
+    }
+    if arguments.json {
+        let text =
+            serde_json::to_string_pretty(&tuning).map_err(|e| Error::output("stdout".as_ref(), &e.into()))?;
+        print(&(text + "\n"))?;
+    } else {
+        print(&describe(&tuning, &folder))?;
+    }
+    tuning.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    Ok(match &tuning.choice {
+        Some(choice) if choice.reached => ExitCode::SUCCESS,
+        _ => {
+            eprintln!("error: no run has an error of {} or less", percent(tuning.wanted));
+            ExitCode::from(7)
+        }
+    })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(path, text).map_err(|e| Error::output(path, &e))
+}
+
+/// The file for the user to copy from.
+fn ready(tuning: &Tuning, choice: &Choice) -> String {
+    let run = tuning.methods.iter().find(|m| m.name == choice.name).and_then(|m| m.runs.get(choice.run));
+    let facts = run.map_or(String::new(), |run| {
+        format!(" ({} steps, error {})", run.steps, run.error.map_or("unknown".to_owned(), percent))
+    });
+    format!("# {}{facts}, from `powerbond tune`\n{}", choice.name, choice.block)
+}
+
+fn describe(tuning: &Tuning, folder: &Path) -> String {
+    let header = ["method", "", "steps", "calls", "time", "error", "verdict", ""];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for (m, method) in tuning.methods.iter().enumerate() {
+        let letter = char::from(b'a' + (m % 26) as u8);
+        let name = |k: usize| if k == 0 { format!("{letter}  {}", method.name) } else { String::new() };
+        if let Some(why) = &method.skipped {
+            let mut row = vec![String::new(); header.len()];
+            (row[0], row[header.len() - 1]) = (name(0), why.clone());
+            rows.push(row);
+        }
+        for (k, run) in method.runs.iter().enumerate() {
+            let chosen = tuning.choice.as_ref().is_some_and(|c| c.name == method.name && c.run == k);
+            rows.push(row(name(k), run, chosen));
+        }
+    }
+    let reference = &tuning.reference;
+    let mut out = format!(
+        "{}: {} methods in {}\n\n{}\n{}\n",
+        tuning.system,
+        tuning.methods.len(),
+        quantity(tuning.seconds, "s"),
+        left_last(&rows),
+        tuning.plot(60, 17)
+    );
+    out += &format!(
+        "error: rms over all outputs of rms(y − reference)/std(reference); the reference has a constant step of {} and is good\n\
+         to {}. calls: steps of all subsystems. verdict: the error that coupling data alone tell.\n",
+        quantity(reference.step, "s"),
+        percent(reference.error)
+    );
+    if let Some(choice) = &tuning.choice {
+        let why = if choice.reached {
+            "the cheapest with an error of"
+        } else {
+            "the most accurate; none has an error of"
+        };
+        out += &format!("\n{}: {why} {} or less\n\n{}", choice.name, percent(tuning.wanted), choice.block);
+        out += &format!("\n{TUNED} and {PICTURE} are in {}\n", folder.display());
+    }
+    out
+}
+
+fn row(name: String, run: &Point, chosen: bool) -> Vec<String> {
+    let value = match run.knob {
+        "step" => format!("step {}", quantity(run.value, "s")),
+        knob => format!("{knob} {:e}", run.value),
+    };
+    let share = |x: Option<f64>| match x {
+        None => "–".to_owned(),
+        Some(x) if x > 10.0 => "> 1000 %".to_owned(),
+        Some(x) => percent(x),
+    };
+    let remark = match &run.failure {
+        Some(failure) => shortened(failure),
+        None if chosen => "← chosen".to_owned(),
+        None => String::new(),
+    };
+    let (steps, calls) = match run.steps {
+        0 => ("–".to_owned(), "–".to_owned()),
+        n => (n.to_string(), run.calls.to_string()),
+    };
+    vec![
+        name,
+        value,
+        steps,
+        calls,
+        quantity(run.seconds, "s"),
+        share(run.error),
+        share(run.estimated),
+        remark,
+    ]
+}
+
+/// The first sentence of a failure, which is enough for a table.
+fn shortened(failure: &str) -> String {
+    let first = failure.split(". ").next().unwrap_or(failure);
+    let mut text: String = first.chars().take(60).collect();
+    if text.len() < first.len() {
+        text.push('…');
+    }
+    text
+}
+
+/// A table whose last column, remarks, is to the left.
+fn left_last(rows: &[Vec<String>]) -> String {
+    let numbers: Vec<Vec<String>> = rows.iter().map(|row| row[..row.len() - 1].to_vec()).collect();
+    let width = table(&numbers).lines().map(|l| l.chars().count()).max().unwrap_or(0);
+    let lines = table(&numbers);
+    let with_remark = |(line, row): (&str, &Vec<String>)| {
+        let pad = " ".repeat(width - line.chars().count());
+        format!("{line}{pad}   {}", row[row.len() - 1]).trim_end().to_owned() + "\n"
+    };
+    lines.lines().zip(rows).map(with_remark).collect()
+}
+
+/// A bar on a terminal, and the way out on Ctrl-C.
+struct Progress {
+    bar: Option<ProgressBar>,
+    signal: Arc<AtomicUsize>,
+}
+
+impl Progress {
+    fn new(wanted: bool) -> Result<Self, Error> {
+        let bar = (wanted && std::io::stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
+            let bar = ProgressBar::new(1000);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        Ok(Progress { bar, signal: caught()? })
+    }
+}
+
+impl Listener for Progress {
+    fn at(&mut self, done: f64, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_position((1000.0 * done) as u64);
+            bar.set_message(what.to_owned());
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.signal.load(Ordering::Relaxed) != 0
+    }
+}

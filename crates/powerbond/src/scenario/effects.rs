@@ -1,0 +1,297 @@
+//! What a scenario does to a system: signals of inputs that nothing else feeds, connections and tunable parameters.
+
+use super::{Action, Event, Scenario, Value};
+use crate::Error;
+use crate::number::short;
+use crate::simulators;
+use crate::source::At;
+use crate::system::{SimulatorSpec, System};
+use powerbond_core::master::Change;
+use powerbond_core::network::{Names, Network, NetworkBuilder, Row, VariableName};
+use powerbond_core::signal::{Modifier, Signal};
+use powerbond_core::subsystem::{Causality, ValueKind, Variable};
+use powerbond_core::suggest::hint;
+use powerbond_fmi::description::{self, Variability};
+
+/// The events of a scenario, checked, in the order of time.
+#[derive(Default)]
+pub struct Effects {
+    effects: Vec<Effect>,
+}
+
+struct Effect {
+    /// In s.
+    time: f64,
+    name: VariableName,
+    target: Target,
+    modifier: Modifier,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Target {
+    /// An input that nothing feeds; its start value.
+    Free(f64),
+    /// An input that outputs feed.
+    Fed,
+    Output,
+    /// A tunable parameter: its index in the description of its subsystem, and its value at the start.
+    Parameter(usize, f64),
+}
+
+impl Effects {
+    /// Checks the events of `scenario` against the subsystems that `builder` has.
+    pub fn new(
+        system: &System,
+        scenario: &Scenario,
+        builder: &NetworkBuilder,
+        start: f64,
+        stop: f64,
+        warnings: &mut Vec<String>,
+    ) -> Result<Self, Error> {
+        let mut effects = Vec::new();
+        for event in &scenario.events {
+            let target = target(system, builder, event)?;
+            let time = start + event.time.value;
+            if time >= stop {
+                let place = event.time.place().map_or(String::new(), |p| format!("{p}: "));
+                warnings.push(format!(
+                    "{place}the event at {} s after the start never happens: the run is {} s long",
+                    short(event.time.value),
+                    short(stop - start)
+                ));
+            }
+            let name = event.variable.value.clone();
+            effects.push(Effect { time, name, target: target.0, modifier: modifier(event, target.1)? });
+        }
+        // Events at one time happen in the order of the file.
+        effects.sort_by(|a, b| a.time.total_cmp(&b.time));
+        if let Some(end) = &scenario.end {
+            let mut touched: Vec<(VariableName, Target)> = Vec::new();
+            for effect in &effects {
+                if !touched.iter().any(|(name, _)| *name == effect.name) {
+                    touched.push((effect.name.clone(), effect.target));
+                }
+            }
+            let release =
+                |(name, target)| Effect { time: start + end.value, name, target, modifier: Modifier::None };
+            effects.extend(touched.into_iter().map(release));
+        }
+        Ok(Effects { effects })
+    }
+
+    /// The signal of an input, with what happens to it.
+    pub fn change(&self, input: &VariableName, signal: Signal) -> Signal {
+        let own = self.effects.iter().filter(|e| e.name == *input && matches!(e.target, Target::Free(_)));
+        let mut changes: Vec<(f64, Modifier)> = Vec::new();
+        for effect in own {
+            match changes.last_mut().filter(|last| last.0 == effect.time) {
+                Some(last) => last.1 = effect.modifier,
+                None => changes.push((effect.time, effect.modifier)),
+            }
+        }
+        if changes.is_empty() { signal } else { Signal::Changed { base: Box::new(signal), changes } }
+    }
+
+    /// Inputs that nothing feeds but the scenario, with their start values.
+    pub fn inputs(&self, system: &System) -> Vec<(VariableName, Signal)> {
+        let mut inputs: Vec<(VariableName, Signal)> = Vec::new();
+        for effect in &self.effects {
+            let known = system.inputs.iter().any(|(name, _)| name.value == effect.name)
+                || inputs.iter().any(|(name, _)| *name == effect.name);
+            if let (Target::Free(start), false) = (effect.target, known) {
+                inputs.push((effect.name.clone(), Signal::Constant(start)));
+            }
+        }
+        inputs
+    }
+
+    /// Changes of connections and parameters, in the order of time.
+    pub fn changes(&self, network: &Network, names: &Names, warnings: &mut Vec<String>) -> Vec<Change> {
+        let rows: Vec<Row> = (0..network.n_inputs)
+            .map(|i| Row { sources: network.wiring.sources(i).collect(), offset: network.wiring.offset(i) })
+            .collect();
+        let mut of_inputs = vec![Modifier::None; network.n_inputs];
+        let mut of_outputs = vec![Modifier::None; network.n_outputs];
+        let mut changes: Vec<Change> = Vec::new();
+        for effect in &self.effects {
+            let mut change = Change { time: effect.time, rows: Vec::new(), settings: Vec::new() };
+            let mut touched: Vec<usize> = Vec::new();
+            match effect.target {
+                Target::Free(_) => continue,
+                Target::Fed => {
+                    let Some(i) = names.inputs.iter().position(|n| *n == effect.name) else { continue };
+                    of_inputs[i] = effect.modifier;
+                    touched.push(i);
+                }
+                Target::Output => {
+                    let output = names.outputs.iter().position(|n| *n == effect.name);
+                    let feeds = |o: usize| {
+                        let fed = |i: &usize| rows[*i].sources.iter().any(|s| s.0 == o);
+                        (0..rows.len()).filter(fed).collect::<Vec<usize>>()
+                    };
+                    touched = output.map_or(Vec::new(), feeds);
+                    match output.filter(|_| !touched.is_empty()) {
+                        Some(o) => of_outputs[o] = effect.modifier,
+                        None => {
+                            let text = format!(
+                                "scenario: `{}` feeds nothing: events on it have no effect",
+                                effect.name
+                            );
+                            if !warnings.contains(&text) {
+                                warnings.push(text);
+                            }
+                            continue;
+                        }
+                    }
+                }
+                Target::Parameter(variable, start) => {
+                    let member = names.subsystems.iter().position(|s| *s == effect.name.subsystem);
+                    let setting = member.map(|m| (m, variable, effect.modifier.apply(start)));
+                    change.settings.extend(setting);
+                }
+            }
+            for i in touched {
+                change.rows.push((i, changed(&rows[i], of_inputs[i], &of_outputs)));
+            }
+            changes.push(change);
+        }
+        changes
+    }
+}
+
+/// The connection of an input with what happens to it and to its sources.
+fn changed(row: &Row, input: Modifier, outputs: &[Modifier]) -> Row {
+    let mut new = row.clone();
+    for (output, gain) in &mut new.sources {
+        match outputs[*output] {
+            Modifier::None => {}
+            Modifier::Bias(more) => new.offset += *gain * more,
+            Modifier::Override(instead) => {
+                new.offset += *gain * instead;
+                *gain = 0.0;
+            }
+        }
+    }
+    match input {
+        Modifier::None => {}
+        Modifier::Bias(more) => new.offset += more,
+        Modifier::Override(instead) => {
+            new.sources.iter_mut().for_each(|(_, gain)| *gain = 0.0);
+            new.offset = instead;
+        }
+    }
+    new
+}
+
+fn modifier(event: &Event, kind: ValueKind) -> Result<Modifier, Error> {
+    let number = |value: &At<Value>| match (value.value, kind) {
+        (Value::Flag(b), ValueKind::Boolean) => Ok(f64::from(u8::from(b))),
+        (Value::Number(x), ValueKind::Boolean) if x == 0.0 || x == 1.0 => Ok(x),
+        (Value::Number(x), ValueKind::Real) => Ok(x),
+        (Value::Number(x), ValueKind::Integer | ValueKind::Enumeration) if x.fract() == 0.0 => Ok(x),
+        (found, _) => {
+            let found = match found {
+                Value::Number(x) => short(x),
+                Value::Flag(b) => b.to_string(),
+            };
+            let message = format!("`{}` is {}; {found} is none", event.variable.value, kind.noun());
+            Err(Error::input(value.place(), message))
+        }
+    };
+    Ok(match &event.action {
+        Action::Override(value) => Modifier::Override(number(value)?),
+        Action::Bias(value) if matches!(kind, ValueKind::Real | ValueKind::Integer) => {
+            Modifier::Bias(number(value)?)
+        }
+        Action::Bias(value) => {
+            let message = format!(
+                "`{}` is {}: nothing can be added to it; `override` replaces it",
+                event.variable.value,
+                kind.noun()
+            );
+            return Err(Error::input(value.place(), message));
+        }
+        Action::Reset => Modifier::None,
+    })
+}
+
+/// What an event is about, and what kind of value that has.
+fn target(system: &System, builder: &NetworkBuilder, event: &Event) -> Result<(Target, ValueKind), Error> {
+    let VariableName { subsystem, variable } = &event.variable.value;
+    let fail = |message: String| Err(Error::input(event.variable.place(), message));
+    let spec = system.subsystems.iter().find(|s| s.name.value == *subsystem);
+    let found = builder.subsystems().find(|(name, _)| name == subsystem);
+    let (Some(spec), Some((_, simulator))) = (spec, found) else {
+        let names: Vec<&str> = system.subsystems.iter().map(|s| s.name.value.as_str()).collect();
+        let message = format!("there is no subsystem `{subsystem}`.{}", hint(subsystem, names));
+        return Err(Error::input(event.model.place(), message));
+    };
+    let info = simulator.info();
+    let Some(v) = info.find(variable) else {
+        if let SimulatorSpec::Model(name) = &spec.simulator
+            && let Some(model) = powerbond_core::models::find(&name.value)
+            && model.all_parameters().any(|p| p.name == variable)
+        {
+            return fail(format!(
+                "`{variable}` is a parameter of the built-in model `{}`, which cannot change while it runs",
+                name.value
+            ));
+        }
+        let hint = hint(variable, info.variables.iter().map(|v| v.name.as_str()));
+        return fail(format!("`{subsystem}` ({}) has no variable `{variable}`.{hint}", info.kind));
+    };
+    let found = &info.variables[v];
+    let target = match found.causality {
+        Causality::Output => Target::Output,
+        Causality::Input if system.connections.iter().any(|c| c.to.value == event.variable.value) => {
+            Target::Fed
+        }
+        Causality::Input => Target::Free(start_of(spec, found)),
+        Causality::Local => match &spec.simulator {
+            SimulatorSpec::Fmu(path, _) => {
+                let fmu = simulators::open(system.folder(), path)?;
+                Target::Parameter(v, parameter(fmu.description(), spec, event, found)?)
+            }
+            SimulatorSpec::Model(_) => {
+                return fail(format!(
+                    "`{}` is computed by the model; events change inputs, outputs and tunable parameters",
+                    event.variable.value
+                ));
+            }
+        },
+    };
+    Ok((target, found.kind))
+}
+
+/// The start value of an input that nothing feeds.
+fn start_of(spec: &crate::system::SubsystemSpec, variable: &Variable) -> f64 {
+    let given = spec.parameters.iter().chain(&spec.start).rev().find(|(name, _)| name.value == variable.name);
+    given.and_then(|(_, value)| value.number()).unwrap_or(variable.start)
+}
+
+/// The value at the start of a parameter that may be changed while the FMU runs.
+fn parameter(
+    description: &description::ModelDescription,
+    spec: &crate::system::SubsystemSpec,
+    event: &Event,
+    variable: &Variable,
+) -> Result<f64, Error> {
+    let name = &event.variable.value;
+    let fail = |message: String| Err(Error::input(event.variable.place(), message));
+    let Some(v) = description.find(&name.variable) else {
+        return fail(format!("`{name}` is an element of an array; events change scalars"));
+    };
+    let found = &description.variables[v];
+    if found.causality != description::Causality::Parameter {
+        return fail(format!(
+            "`{name}` is {}; events change inputs, outputs and tunable parameters",
+            found.causality.noun()
+        ));
+    }
+    if found.variability != Variability::Tunable {
+        return fail(format!(
+            "`{name}` is a parameter that is not tunable: it cannot change while the FMU runs"
+        ));
+    }
+    Ok(start_of(spec, variable))
+}

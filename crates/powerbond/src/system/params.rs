@@ -1,0 +1,297 @@
+//! Parameter values of SSP (`.ssv` files, SSP 1.0 and 2.0): `subsystem.parameter`, a value of any type and its unit.
+
+use super::{Given, SimulatorSpec, SubsystemSpec, System};
+use crate::Error;
+use crate::source::{At, Source};
+use powerbond_core::models;
+use powerbond_core::units::{Conversion, Si, Unit};
+use powerbond_fmi::Fmu;
+use powerbond_fmi::description::xml::{self, Node};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// In bytes; more is not a set of parameters.
+const MAX_SIZE: u64 = 64_000_000;
+
+/// What the standard calls its types; those with `true` may have a unit.
+const TYPES: [(&str, bool); 16] = [
+    ("Real", true),
+    ("Float64", true),
+    ("Float32", true),
+    ("Integer", false),
+    ("Int8", false),
+    ("UInt8", false),
+    ("Int16", false),
+    ("UInt16", false),
+    ("Int32", false),
+    ("UInt32", false),
+    ("Int64", false),
+    ("UInt64", false),
+    ("Boolean", false),
+    ("String", false),
+    ("Enumeration", false),
+    ("Binary", false),
+];
+
+/// A value of the file.
+struct Parameter {
+    name: At<String>,
+    value: Given,
+    unit: Option<Unit>,
+}
+
+impl System {
+    /// Sets what a parameter file (SSP's `.ssv`) says. `first`: it stands below the parameters that were set before,
+    /// else above them. Values with a unit are converted to that of their parameter.
+    pub fn set_from(&mut self, file: &Path, first: bool) -> Result<Vec<String>, Error> {
+        let mut warnings = Vec::new();
+        let mut fmus = BTreeMap::new();
+        let mut count: BTreeMap<usize, usize> = BTreeMap::new();
+        for Parameter { name, value, unit } in read(file)? {
+            let (subsystem, parameter) = self.split_name(&name, "subsystem.parameter")?;
+            let spec = &self.subsystems[subsystem];
+            let value = match unit {
+                None => value,
+                Some(unit) => {
+                    let wanted = unit_of(self.folder(), spec, &parameter, &mut fmus)?;
+                    convert(&name, value, &unit, wanted.as_ref(), &mut warnings)?
+                }
+            };
+            let list = &mut self.subsystems[subsystem].parameters;
+            let place = count.entry(subsystem).or_default();
+            list.insert(if first { *place } else { list.len() }, (name.with(parameter), value));
+            *place += 1;
+        }
+        Ok(warnings)
+    }
+
+    /// The subsystem and the parameter of `subsystem.parameter`; the only subsystem needs no name.
+    /// `form` says how it is written.
+    pub(super) fn split_name(&self, name: &At<String>, form: &str) -> Result<(usize, String), Error> {
+        let names: Vec<&str> = self.subsystems.iter().map(|s| s.name.value.as_str()).collect();
+        let fail = |message: String| Err(Error::input(name.place(), message));
+        if let Some((subsystem, parameter)) = name.value.split_once('.') {
+            if let Some(s) = names.iter().position(|n| *n == subsystem) {
+                return Ok((s, parameter.to_owned()));
+            }
+            if names.len() > 1 {
+                return fail(format!(
+                    "there is no subsystem `{subsystem}`.{}",
+                    powerbond_core::suggest::hint(subsystem, names)
+                ));
+            }
+        }
+        match names.len() {
+            1 => Ok((0, name.value.clone())),
+            _ => fail(format!("`{}` has no subsystem; write it as `{form}`", name.value)),
+        }
+    }
+}
+
+/// The unit of a parameter, if it has one and is known.
+fn unit_of(
+    folder: &Path,
+    spec: &SubsystemSpec,
+    parameter: &str,
+    fmus: &mut BTreeMap<String, Fmu>,
+) -> Result<Option<Unit>, Error> {
+    match &spec.simulator {
+        SimulatorSpec::Model(model) => {
+            let model = models::find(&model.value);
+            let found = model.and_then(|m| m.all_parameters().find(|p| p.name == parameter));
+            Ok(found.filter(|p| !p.unit.is_empty()).map(|p| Unit::parse(p.unit)))
+        }
+        SimulatorSpec::Fmu(path, _) => {
+            let name = &spec.name.value;
+            if !fmus.contains_key(name) {
+                fmus.insert(name.clone(), crate::simulators::open(folder, path)?);
+            }
+            let description = fmus[name].description();
+            let variable = description.find(parameter).map(|v| &description.variables[v]);
+            let unit = |v: &powerbond_fmi::description::Variable| {
+                let mut unit = description.units[v.unit? as usize].unit.clone();
+                if let (true, Some(si)) = (v.relative_quantity, &mut unit.si) {
+                    si.offset = 0.0;
+                }
+                Some(unit)
+            };
+            Ok(variable.and_then(unit))
+        }
+    }
+}
+
+/// The value in the unit of its parameter.
+fn convert(
+    name: &At<String>,
+    value: Given,
+    unit: &Unit,
+    wanted: Option<&Unit>,
+    warnings: &mut Vec<String>,
+) -> Result<Given, Error> {
+    let Some(wanted) = wanted else {
+        let place = name.place().map_or(String::new(), |p| format!("{p}: "));
+        warnings.push(format!(
+            "{place}`{}` has no unit of its own; the value in {} is taken as it is",
+            name.value, unit.symbol
+        ));
+        return Ok(value);
+    };
+    if wanted.symbol == unit.symbol && (wanted.si.is_none() || unit.si.is_none()) {
+        return Ok(value);
+    }
+    let fail = |why: &str| {
+        let message =
+            format!("a value in {} for `{}`, which is in {}: {why}", unit.symbol, name.value, wanted.symbol);
+        Err(Error::input(name.place(), message))
+    };
+    match unit.conversion_to(wanted) {
+        Conversion::Linear { gain, offset } => Ok(linear(value, gain, offset)),
+        Conversion::Impossible => fail("these units measure different things"),
+        Conversion::Unknown => fail("it is not known how to convert them; define the unit in `Units`"),
+    }
+}
+
+fn linear(value: Given, gain: f64, offset: f64) -> Given {
+    match value {
+        Given::Number(x) if gain != 1.0 || offset != 0.0 => Given::Number(gain * x + offset),
+        Given::List(items) => Given::List(items.into_iter().map(|item| linear(item, gain, offset)).collect()),
+        other => other,
+    }
+}
+
+/// All parameters of a file, in its order.
+fn read(path: &Path) -> Result<Vec<Parameter>, Error> {
+    let mut bytes = Vec::new();
+    let unreadable = |reason: String| Error::input(None, format!("cannot read {}: {reason}", path.display()));
+    let file = std::fs::File::open(path).map_err(|e| unreadable(e.to_string()))?;
+    file.take(MAX_SIZE + 1).read_to_end(&mut bytes).map_err(|e| unreadable(e.to_string()))?;
+    if bytes.len() as u64 > MAX_SIZE {
+        return Err(unreadable(format!("it is larger than {} MB", MAX_SIZE / 1_000_000)));
+    }
+    let at_line = |line: u32, message: String| {
+        let place = crate::source::Place::File { path: path.to_owned(), line: line as usize, column: 1 };
+        Error::input(Some(place), message)
+    };
+    let text = xml::decode("", &bytes).map_err(|e| at_line(e.line, e.problem.to_string()))?.into_owned();
+    let source = Arc::new(Source { path: path.to_owned(), text });
+    let document = xml::parse("", &source.text).map_err(|e| at_line(e.line, e.problem.to_string()))?;
+    let reader = Reader { source: &source };
+    let root = document.root_element();
+    if root.tag_name().name() != "ParameterSet" {
+        let name = root.tag_name().name();
+        return reader.fail(root, format!("`{name}` is no set of parameters; `ssv:ParameterSet` is needed"));
+    }
+    let units = reader.units(root)?;
+    let Some(list) = xml::child(root, "Parameters") else {
+        return reader.fail(root, "`ParameterSet` has no `Parameters`".to_owned());
+    };
+    xml::elements(list).map(|node| reader.parameter(node, &units)).collect()
+}
+
+struct Reader<'a> {
+    source: &'a Arc<Source>,
+}
+
+impl Reader<'_> {
+    fn at<T>(&self, node: Node<'_, '_>, value: T) -> At<T> {
+        At::file(value, self.source, xml::position(&self.source.text, node))
+    }
+
+    fn fail<T>(&self, node: Node<'_, '_>, message: String) -> Result<T, Error> {
+        Err(Error::input(self.at(node, ()).place(), message))
+    }
+
+    fn attribute<'n>(&self, node: Node<'n, '_>, name: &str) -> Result<&'n str, Error> {
+        let missing = || self.fail(node, format!("`{}` has no `{name}`", node.tag_name().name()));
+        node.attribute(name).map_or_else(missing, Ok)
+    }
+
+    /// The units that the file defines.
+    fn units(&self, root: Node<'_, '_>) -> Result<BTreeMap<String, Unit>, Error> {
+        let mut units = BTreeMap::new();
+        for node in xml::child(root, "Units").into_iter().flat_map(xml::elements) {
+            let symbol = self.attribute(node, "name")?;
+            let Some(base) = xml::child(node, "BaseUnit") else {
+                return self.fail(node, format!("the unit `{symbol}` has no `BaseUnit`"));
+            };
+            let number = |name: &str, default: f64| match base.attribute(name) {
+                None => Ok(default),
+                Some(text) => text.trim().parse::<f64>().or_else(|_| {
+                    self.fail(
+                        base,
+                        format!("`{name}` of the unit `{symbol}` is `{text}`; a number is needed"),
+                    )
+                }),
+            };
+            let mut dimensions = [0; 8];
+            for (place, name) in ["kg", "m", "s", "A", "K", "mol", "cd", "rad"].into_iter().enumerate() {
+                dimensions[place] = number(name, 0.0)? as i8;
+            }
+            let si = Si { dimensions, factor: number("factor", 1.0)?, offset: number("offset", 0.0)? };
+            units.insert(symbol.to_owned(), Unit { symbol: symbol.to_owned(), si: Some(si) });
+        }
+        Ok(units)
+    }
+
+    fn parameter(&self, node: Node<'_, '_>, units: &BTreeMap<String, Unit>) -> Result<Parameter, Error> {
+        if node.tag_name().name() != "Parameter" {
+            return self.fail(node, format!("`{}` is no `Parameter`", node.tag_name().name()));
+        }
+        let name = self.attribute(node, "name")?;
+        let known = |n: &Node<'_, '_>| TYPES.iter().any(|(kind, _)| *kind == n.tag_name().name());
+        let Some(typed) = xml::elements(node).find(known) else {
+            let names: Vec<&str> = TYPES.iter().map(|(kind, _)| *kind).collect();
+            let found = xml::elements(node).next().map_or("", |n| n.tag_name().name());
+            return self.fail(
+                node,
+                format!("`{name}` has no value.{}", powerbond_core::suggest::hint(found, names)),
+            );
+        };
+        let kind = typed.tag_name().name();
+        let measured = TYPES.iter().any(|(name, unit)| *name == kind && *unit);
+        let unit = typed.attribute("unit").filter(|_| measured);
+        let unit = unit.map(|symbol| units.get(symbol).cloned().unwrap_or_else(|| Unit::parse(symbol)));
+        Ok(Parameter { name: self.at(node, name.to_owned()), value: self.value(typed, name, kind)?, unit })
+    }
+
+    /// One value, or a list of them: in SSP 2.0 arrays are written with spaces, texts as `Value` elements.
+    fn value(&self, node: Node<'_, '_>, name: &str, kind: &str) -> Result<Given, Error> {
+        let inner: Vec<Node<'_, '_>> =
+            xml::elements(node).filter(|n| n.tag_name().name() == "Value").collect();
+        let texts: Vec<&str> = match (inner.is_empty(), kind) {
+            (false, _) => inner.iter().map(|n| self.attribute(*n, "value")).collect::<Result<_, _>>()?,
+            (true, "String" | "Enumeration" | "Binary") => vec![self.attribute(node, "value")?],
+            (true, _) => self.attribute(node, "value")?.split_whitespace().collect(),
+        };
+        let unfit = |text: &str, wanted: &str| {
+            self.fail(node, format!("`{name}` is `{text}`; {wanted} is needed in `{kind}`"))
+        };
+        let mut values = Vec::new();
+        for text in &texts {
+            values.push(match kind {
+                "String" => Given::Text((*text).to_owned()),
+                "Enumeration" | "Binary" => Given::Typed((*text).to_owned()),
+                "Boolean" => match *text {
+                    "true" | "1" => Given::Flag(true),
+                    "false" | "0" => Given::Flag(false),
+                    _ => return unfit(text, "`true` or `false`"),
+                },
+                "Real" | "Float64" | "Float32" => match text.parse() {
+                    Ok(x) => Given::Number(x),
+                    Err(_) => return unfit(text, "a number"),
+                },
+                _ => match text.parse::<i64>() {
+                    Ok(x) => Given::Number(x as f64),
+                    Err(_) => return unfit(text, "a whole number"),
+                },
+            });
+        }
+        match values.len() {
+            0 => unfit("", "a value"),
+            1 => Ok(values.swap_remove(0)),
+            _ => Ok(Given::List(values)),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Outputs over time, and how far a run is from them.
+
+use super::Listener;
+use crate::Prepared;
+use powerbond_core::observer::{Flow, Observer, StartView, StepReport};
+use powerbond_core::view::StepView;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Numbers that are kept of a reference.
+const KEPT: usize = 20_000_000;
+
+/// The outputs of a run at some of its communication points.
+#[derive(Clone, Debug, Default)]
+pub struct Path {
+    times: Vec<f64>,
+    /// Row by row.
+    values: Vec<f64>,
+    outputs: usize,
+    /// Standard deviation of each output, weighted by steps; zero where it stands still.
+    spread: Vec<f64>,
+}
+
+/// An observer with a result.
+pub trait Watch: Observer {
+    /// What was recorded.
+    fn path(&self) -> Option<Path> {
+        None
+    }
+
+    /// The error against a reference.
+    fn error(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Records the outputs of a run.
+pub struct Recorded {
+    path: Path,
+    stride: u64,
+    weight: f64,
+    mean: Vec<f64>,
+    m2: Vec<f64>,
+    /// The last step, in case it is not due.
+    last: (f64, Vec<f64>),
+}
+
+impl Recorded {
+    /// For a run that is about to be made.
+    pub fn new(prepared: &Prepared) -> Self {
+        let outputs = prepared.master.network().n_outputs;
+        let steps = (prepared.stop - prepared.start) / prepared.step;
+        let stride = (steps * outputs as f64 / KEPT as f64).ceil().max(1.0) as u64;
+        Recorded {
+            path: Path { outputs, ..Path::default() },
+            stride,
+            weight: 0.0,
+            mean: vec![0.0; outputs],
+            m2: vec![0.0; outputs],
+            last: (f64::NEG_INFINITY, Vec::new()),
+        }
+    }
+}
+
+impl Path {
+    fn push(&mut self, t: f64, y: &[f64]) {
+        self.times.push(t);
+        self.values.extend_from_slice(y);
+    }
+
+    /// Whether any output does.
+    pub fn moves(&self) -> bool {
+        self.spread.iter().any(|s| *s > 0.0)
+    }
+
+    fn row(&self, k: usize) -> &[f64] {
+        &self.values[k * self.outputs..(k + 1) * self.outputs]
+    }
+}
+
+impl Observer for Recorded {
+    fn started(&mut self, start: &StartView<'_>) -> Flow {
+        self.path.push(start.t, start.outputs);
+        Flow::Continue
+    }
+
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        // Welford, weighted by steps.
+        self.weight += step.span.h;
+        for ((mean, m2), &y) in self.mean.iter_mut().zip(&mut self.m2).zip(step.y_fresh) {
+            let before = y - *mean;
+            *mean += before * step.span.h / self.weight;
+            *m2 += step.span.h * before * (y - *mean);
+        }
+        if report.number.is_multiple_of(self.stride) {
+            self.path.push(step.span.end, step.y_fresh);
+        } else {
+            self.last.0 = step.span.end;
+            self.last.1.clear();
+            self.last.1.extend_from_slice(step.y_fresh);
+        }
+        Flow::Continue
+    }
+}
+
+impl Watch for Recorded {
+    fn path(&self) -> Option<Path> {
+        let mut path = self.path.clone();
+        if path.times.last().is_some_and(|&t| t < self.last.0) {
+            path.push(self.last.0, &self.last.1);
+        }
+        let still = |k: usize| 1e-12 * self.mean[k].abs();
+        let spread = |k: usize| {
+            let spread = (self.m2[k].max(0.0) / self.weight).sqrt();
+            if spread > still(k) { spread } else { 0.0 }
+        };
+        path.spread = (0..path.outputs).map(spread).collect();
+        (self.weight > 0.0).then_some(path)
+    }
+}
+
+/// Compares a run with a reference at its own communication points.
+pub struct Compared {
+    reference: Rc<Path>,
+    /// The row of the reference at or before now.
+    cursor: usize,
+    weight: f64,
+    sums: Vec<f64>,
+}
+
+impl Compared {
+    /// With a reference.
+    pub fn new(reference: Rc<Path>) -> Self {
+        let sums = vec![0.0; reference.outputs];
+        Compared { reference, cursor: 0, weight: 0.0, sums }
+    }
+}
+
+impl Observer for Compared {
+    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
+        let (r, t, h) = (&*self.reference, step.span.end, step.span.h);
+        while self.cursor + 1 < r.times.len() && r.times[self.cursor + 1] <= t {
+            self.cursor += 1;
+        }
+        let (k, next) = (self.cursor, (self.cursor + 1).min(r.times.len() - 1));
+        let gap = r.times[next] - r.times[k];
+        let share = if gap > 0.0 { ((t - r.times[k]) / gap).clamp(0.0, 1.0) } else { 0.0 };
+        let pairs = r.row(k).iter().zip(r.row(next));
+        for ((sum, (a, b)), y) in self.sums.iter_mut().zip(pairs).zip(step.y_fresh) {
+            let difference = y - (a + share * (b - a));
+            *sum += h * difference * difference;
+        }
+        self.weight += h;
+        Flow::Continue
+    }
+}
+
+impl Watch for Compared {
+    fn error(&self) -> Option<f64> {
+        let moving = || self.reference.spread.iter().zip(&self.sums).filter(|(spread, _)| **spread > 0.0);
+        let n = moving().count();
+        if n == 0 || self.weight == 0.0 {
+            return None;
+        }
+        let squares: f64 = moving().map(|(spread, sum)| sum / self.weight / (spread * spread)).sum();
+        Some((squares / n as f64).sqrt())
+    }
+}
+
+/// Ends a run whose time is over, or that the user stops.
+pub struct Limited<'a> {
+    inner: &'a mut dyn Watch,
+    deadline: Instant,
+    listener: &'a dyn Listener,
+    /// Its time was over.
+    pub late: bool,
+}
+
+/// Steps between two looks at the clock.
+const STRIDE: u64 = 16;
+
+impl<'a> Limited<'a> {
+    /// Until `deadline`.
+    pub fn new(inner: &'a mut dyn Watch, deadline: Instant, listener: &'a dyn Listener) -> Self {
+        Limited { inner, deadline, listener, late: false }
+    }
+}
+
+impl Observer for Limited<'_> {
+    fn started(&mut self, start: &StartView<'_>) -> Flow {
+        self.inner.started(start)
+    }
+
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        if report.number.is_multiple_of(STRIDE) {
+            self.late = Instant::now() >= self.deadline;
+            if self.late || self.listener.interrupted() {
+                return Flow::Stop;
+            }
+        }
+        self.inner.accepted(step, report)
+    }
+}

@@ -155,8 +155,8 @@ impl FmuSubsystem {
     /// What the FMU has that is not used: clocks that never tick.
     pub fn unused(&self) -> Vec<String> {
         let variables = self.fmu.description().variables.iter();
-        let clocks = variables.filter_map(|v| Some((v, v.clock.as_ref()?)));
-        let text = |(v, clock): (&Variable, &Box<ClockFormat>)| match v.causality {
+        let clocks = variables.filter_map(|v| Some((v, v.clock.as_deref()?)));
+        let text = |(v, clock): (&Variable, &ClockFormat)| match v.causality {
             Causality::Input => format!(
                 "the clock `{}` ({}) is never activated: powerbond drives no clocks, and what belongs to it stands still",
                 v.name,

@@ -31,7 +31,8 @@ def main():
     for row in report["rows"]:
         quantities = {q["name"]: q for q in row["quantities"]}
         if "word" not in quantities:
-            random.append((row["id"], quantities))
+            if "bad_runs" in quantities:
+                random.append((row["id"], quantities))
             continue
         system, method, step = row["id"].split("/")
         steps.setdefault(system, [])
@@ -46,14 +47,15 @@ def main():
             row = [cells.get((system, method, s), "") for s in list_of_steps]
             lines.append(f"| {method} | " + " | ".join(row) + " |")
     names = list(random[0][1])
+
     def shown(quantity):
         x = quantity["measured"]
         return f"{x:.0f}" if not quantity["unit"] else f"{x:.1f} %"
 
-    head = ["random systems", *[name.replace("_", " ") for name in names]]
+    head = ["runs of", *[name.replace("_", " ") for name in names]]
     table = ["", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for name, quantities in random:
-        table.append(f"| {name} | " + " | ".join(shown(quantities[n]) for n in names) + " |")
+        table.append(f"| {name.replace('-', ' ')} | " + " | ".join(shown(quantities[n]) for n in names) + " |")
     page = pathlib.Path(__file__).with_name("verdict.md")
     text = page.read_text()
     for marker, block in [("random", table), ("models", lines)]:

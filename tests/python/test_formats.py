@@ -1,6 +1,7 @@
 """Tables in all formats: what pandas, polars, DuckDB and pyarrow make of them, and what a killed run leaves."""
 
 import json
+import os
 import pathlib
 import random
 import subprocess
@@ -124,6 +125,23 @@ def test_values_that_are_not_finite_and_odd_names_survive(tmp_path):
     force = pyarrow.ipc.open_stream(tmp_path / "arrow/results.arrows").read_all()["wheel.suspension_force"].to_numpy()
     text = pandas.read_csv(tmp_path / "csv/results.csv")["wheel.suspension_force"].to_numpy()
     assert numpy.isnan(force[-1]) and numpy.array_equal(force, text, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["csv", "arrow", "parquet"])
+def test_memory_does_not_grow_with_the_run(tmp_path, kind):
+    text = (EXAMPLE / "system.toml").read_text().split("[method]")[0]
+    (tmp_path / "system.toml").write_text(text)
+
+    def peak(step):
+        command = [POWERBOND, "run", tmp_path / "system.toml", "-s", step, "--format", kind, "--quiet", "--output-dir", tmp_path / "out"]
+        run = subprocess.Popen(list(map(str, command)))
+        _, status, usage = os.wait4(run.pid, 0)
+        assert status == 0
+        return usage.ru_maxrss / 1024
+
+    short, long = peak(2e-5), peak(2e-6)
+    # Of Parquet a row group per table is in memory, which the short run does not fill; 200 MB are allowed for any length.
+    assert long < short + 30 and long < 100, f"{short} MB for 200 000 steps, {long} MB for 2 000 000"
 
 
 def whole_batches(path):

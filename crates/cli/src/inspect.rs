@@ -2,8 +2,10 @@
 
 use crate::text::{print, table};
 use powerbond::Error;
-use powerbond::fmi::Fmu;
-use powerbond::fmi::description::{Causality, ModelDescription, Variable, Version};
+use powerbond::core::subsystem::Subsystem;
+use powerbond::fmi::description::{Causality, ModelDescription, Variable};
+use powerbond::fmi::probe::probe;
+use powerbond::fmi::{Fmu, Options};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,6 +21,9 @@ pub struct Arguments {
     /// Also load the library and say what it lacks
     #[arg(long)]
     load: bool,
+    /// Also try out, on an instance, which outputs follow which inputs while time stands still; no flag tells
+    #[arg(long)]
+    probe: bool,
     /// Refuse (exit 3) what the standard does not allow but we tolerate
     #[arg(long)]
     strict: bool,
@@ -39,10 +44,18 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     if arguments.load {
         findings.extend(fmu.load().map_err(fail)?);
     }
+    let probed = arguments.probe.then(|| Probe::of(&fmu));
     if arguments.json {
-        print(&format!("{:#}\n", document(description, &findings)))?;
+        let mut document = document(description, &findings);
+        if let Some(probed) = &probed {
+            document["probe"] = probed.json();
+        }
+        print(&format!("{document:#}\n"))?;
     } else {
         print(&describe(description, arguments.all))?;
+        if let Some(probed) = &probed {
+            print(&probed.text())?;
+        }
         findings.iter().for_each(|f| eprintln!("finding: {f}"));
     }
     if arguments.strict && !findings.is_empty() {
@@ -52,11 +65,55 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn version(description: &ModelDescription) -> &'static str {
-    match description.version {
-        Version::Fmi1 => "1.0",
-        Version::Fmi2 => "2.0",
-        Version::Fmi3 => "3.0",
+/// What trying an FMU out came to.
+enum Probe {
+    /// Pairs of output and input, and whether outputs follow after a step, too.
+    Found {
+        pairs: Vec<(String, String)>,
+        refresh: bool,
+    },
+    Failed(String),
+}
+
+impl Probe {
+    fn of(fmu: &Fmu) -> Self {
+        let options = Options::default();
+        let tried = probe(fmu, &options).and_then(|probed| Ok((probed, fmu.instantiate("probe", &options)?)));
+        match tried {
+            Err(error) => Probe::Failed(error.to_string()),
+            Ok((probed, instance)) => {
+                let name = |v: usize| instance.info().variables[v].name.clone();
+                let pairs = probed.feed_through.iter().map(|&(o, i)| (name(o), name(i))).collect();
+                Probe::Found { pairs, refresh: probed.refresh }
+            }
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Probe::Failed(error) => json!({ "error": error }),
+            Probe::Found { pairs, refresh } => json!({ "feed_through": pairs, "refresh": refresh }),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Probe::Failed(error) => format!("\nprobe: it failed: {error}\n"),
+            Probe::Found { pairs, .. } if pairs.is_empty() => {
+                "\nprobe: no output follows an input at the same instant (at the start values)\n".to_owned()
+            }
+            Probe::Found { pairs, refresh } => {
+                let mut out = "\nprobe, at the start values:\n".to_owned();
+                for (output, input) in pairs {
+                    out += &format!("  {output} follows {input} at the same instant\n");
+                }
+                out + if *refresh {
+                    "  also after a step: it can be refreshed\n"
+                } else {
+                    "  but not after a step: it cannot be refreshed\n"
+                }
+            }
+        }
     }
 }
 
@@ -86,13 +143,13 @@ fn document(d: &ModelDescription, findings: &[String]) -> Value {
             "output_derivatives": c.max_output_derivative_order,
             "state": c.can_get_and_set_state, "serialized_state": c.can_serialize_state,
             "directional_derivatives": c.provides_directional_derivatives, "once_per_process": c.only_once_per_process,
-            "event_mode": c.has_event_mode, "early_return": c.might_return_early,
+            "event_mode": c.has_event_mode, "asynchronous": c.can_run_asynchronously, "early_return": c.might_return_early,
             "intermediate_update": c.provides_intermediate_update,
         })
     });
     let e = &d.default_experiment;
     json!({
-        "fmi": version(d), "model": d.model_name, "description": d.description, "tool": d.generation_tool,
+        "fmi": d.version.to_string(), "model": d.model_name, "description": d.description, "tool": d.generation_tool,
         "version": d.model_version, "author": d.author, "license": d.license, "token": d.token,
         "co_simulation": co_simulation, "model_exchange": d.has_model_exchange,
         "scheduled_execution": d.has_scheduled_execution,
@@ -104,7 +161,7 @@ fn document(d: &ModelDescription, findings: &[String]) -> Value {
 }
 
 fn describe(d: &ModelDescription, all: bool) -> String {
-    let mut out = format!("{} (FMI {}", d.model_name, version(d));
+    let mut out = format!("{} (FMI {}", d.model_name, d.version);
     if !d.generation_tool.is_empty() {
         out += &format!(", made by {}", d.generation_tool);
     }
@@ -137,6 +194,8 @@ fn describe(d: &ModelDescription, all: bool) -> String {
                 (c.has_event_mode, "event mode"),
                 (c.might_return_early, "may return early"),
                 (c.provides_intermediate_update, "intermediate update"),
+                (c.can_run_asynchronously, "may step in the background"),
+                (c.needs_execution_tool, "needs its tool"),
                 (c.only_once_per_process, "once per process"),
             ] {
                 if flag {

@@ -66,7 +66,7 @@ enum Command {
 fn main() -> ExitCode {
     let Arguments { verbose, command } = Arguments::parse();
     logging::begin(verbose);
-    let result = match command {
+    let result = text::keep_stdout().and_then(|()| match command {
         Command::Run(arguments) => run::main(&arguments, verbose > 0),
         Command::Inspect(arguments) => inspect::main(&arguments),
         Command::Check(arguments) => check::main(&arguments),
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::main(&arguments),
         Command::Export(arguments) => export::main(&arguments),
         Command::Methods(arguments) => methods::main(&arguments),
-    };
+    });
     match result {
         Ok(code) => code,
         Err(error) => {

@@ -40,7 +40,7 @@ impl Watch {
     pub fn new(start: f64, stop: f64, json: bool, quiet: bool) -> Result<Self, Error> {
         let signal = caught()?;
         let bar = (!json && !quiet && std::io::stderr().is_terminal()).then(|| {
-            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left");
+            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
             let bar = ProgressBar::new(1000);
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
@@ -73,10 +73,14 @@ impl Watch {
             bar.set_position((1000.0 * done) as u64);
             let error = norm.map_or(String::new(), |e| format!("  error {}", crate::text::significant(e)));
             bar.set_message(format!(
-                "t = {}  h = {}{error}  {}× real time",
+                "t = {}  h = {}{error}  {}× real time  {} left",
                 crate::text::quantity(t, "s"),
                 crate::text::quantity(step.span.h, "s"),
                 crate::text::significant((t - self.start) / seconds),
+                // At the pace of the whole run so far.
+                indicatif::HumanDuration(
+                    Duration::try_from_secs_f64(seconds / done - seconds).unwrap_or(Duration::MAX)
+                ),
             ));
         }
         if self.json {

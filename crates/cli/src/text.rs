@@ -1,12 +1,29 @@
 //! Numbers and tables as people like to read them.
 
 use powerbond::Error;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::OnceLock;
+
+/// The real stdout, once [`keep_stdout`] took it away from FMUs.
+static STDOUT: OnceLock<File> = OnceLock::new();
+
+/// Keeps stdout for what the command prints itself; what FMUs print goes to the log.
+pub fn keep_stdout() -> Result<(), Error> {
+    let real = powerbond::fmi::printed::divert().map_err(|e| Error::output(Path::new("stdout"), &e))?;
+    if let Some(real) = real {
+        STDOUT.get_or_init(|| real);
+    }
+    Ok(())
+}
 
 /// Prints to stdout; a closed pipe (`| head`) is not an error.
 pub fn print(text: &str) -> Result<(), Error> {
-    let mut out = io::stdout().lock();
+    let mut out: Box<dyn Write> = match STDOUT.get() {
+        Some(file) => Box::new(file),
+        None => Box::new(io::stdout().lock()),
+    };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::output(Path::new("stdout"), &error))
@@ -52,8 +69,14 @@ pub fn factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "a number above 0 is needed, such as 1 or 0.5".to_owned())
 }
 
-/// Lines of cells with aligned columns; the first column to the left, the others to the right.
+/// Lines of cells with aligned columns; the first column to the left, the others to the right. Control characters, which
+/// names of other tools may have, are shown and not printed.
 pub fn table(rows: &[Vec<String>]) -> String {
+    let shown = |cell: &String| match cell.contains(char::is_control) {
+        true => cell.escape_debug().to_string(),
+        false => cell.clone(),
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();

@@ -36,10 +36,21 @@ pub struct Identifier {
     len: usize,
 }
 
+/// What is done with the feed-through of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Its outputs are improved by what was found.
+    Improved,
+    /// It is only known, to whoever asks.
+    Known,
+    /// Nothing, unless it turns out that the member does not recompute its outputs as it claims.
+    Waiting,
+}
+
 #[derive(Clone, Debug)]
 struct Member {
-    /// Outputs are improved by what was found; otherwise it is only known.
-    improves: bool,
+    member: usize,
+    role: Role,
     inputs: Vec<usize>,
     outputs: Vec<usize>,
     /// `(pair of the network, place in `d`)`.
@@ -121,9 +132,9 @@ impl Member {
 const IGNORANCE: f64 = 1e6;
 
 impl Identifier {
-    /// For `members` of the network and whether their outputs are improved; `usable` tells inputs that may be feed-through at all.
-    pub fn new(network: &Network, members: &[(usize, bool)], usable: impl Fn(usize) -> bool) -> Self {
-        let member = |&(s, improves): &(usize, bool)| {
+    /// For `members` of the network; `usable` tells inputs that may be feed-through at all.
+    pub fn new(network: &Network, members: &[(usize, Role)], usable: impl Fn(usize) -> bool) -> Self {
+        let member = |&(s, role): &(usize, Role)| {
             let m = &network.members[s];
             let pairs = &network.feed_through[m.feed_through.clone()];
             let fed = |i: &usize| !m.feed_through_known || pairs.iter().any(|(_, input)| input == i);
@@ -140,7 +151,8 @@ impl Identifier {
             };
             let numbered = m.feed_through.clone().zip(pairs);
             Member {
-                improves,
+                member: s,
+                role,
                 pairs: numbered.filter_map(|(pair, ends)| place(ends).map(|at| (pair, at))).collect(),
                 u: std::array::from_fn(|_| vec![0.0; n]),
                 y: std::array::from_fn(|_| vec![0.0; k]),
@@ -167,12 +179,18 @@ impl Identifier {
 
     /// Whether outputs are improved by what was found.
     pub fn improves(&self) -> bool {
-        self.members.iter().any(|m| m.improves)
+        self.members.iter().any(|m| m.role != Role::Known)
+    }
+
+    /// The outputs of `member`, which cannot be refreshed after all, are improved from now on.
+    pub(crate) fn wake(&mut self, member: usize) {
+        let waiting = self.members.iter_mut().filter(|m| m.member == member && m.role == Role::Waiting);
+        waiting.for_each(|m| m.role = Role::Improved);
     }
 
     /// `y += confidence · D (L y - u)`, u the inputs that `acted` on the subsystem at the end of the step.
     pub(crate) fn improve(&self, wiring: &Wiring, acted: impl Fn(usize) -> f64, y: &mut [f64]) {
-        for member in self.members.iter().filter(|m| m.improves) {
+        for member in self.members.iter().filter(|m| m.role == Role::Improved) {
             let n = member.inputs.len();
             for (o, &output) in member.outputs.iter().enumerate() {
                 let confidence = member.confidence(o);
@@ -200,7 +218,7 @@ impl Identifier {
             1.0 / others.product::<f64>()
         });
         let ready = self.len == POINTS;
-        for member in &mut self.members {
+        for member in self.members.iter_mut().filter(|m| m.role != Role::Waiting) {
             member.u.rotate_right(1);
             member.y.rotate_right(1);
             member.u[0].iter_mut().zip(&member.inputs).for_each(|(u, &i)| *u = acted(i));
@@ -219,7 +237,7 @@ impl Identifier {
     /// Everything that was found.
     pub fn found(&self) -> Vec<Identified> {
         let mut list = Vec::new();
-        for m in &self.members {
+        for m in self.members.iter().filter(|m| m.role != Role::Waiting) {
             for (o, &output) in m.outputs.iter().enumerate() {
                 for (k, &input) in m.inputs.iter().enumerate() {
                     let gain = m.d[o * m.inputs.len() + k];
@@ -232,7 +250,7 @@ impl Identifier {
 
     /// Writes `confidence · D` of the pairs of its members into the list of all pairs.
     pub(crate) fn fill(&self, d: &mut [f64]) {
-        for m in &self.members {
+        for m in self.members.iter().filter(|m| m.role != Role::Waiting) {
             for &(pair, at) in &m.pairs {
                 d[pair] = m.confidence(at / m.inputs.len()) * m.d[at];
             }

@@ -15,11 +15,13 @@ use crate::network::{Initial, Network, Row, Schedule, Structure, initial, probe_
 use crate::observer::{Flow, Observer, StartView, StepReport};
 use crate::slopes::Slopes;
 use crate::statistics::Statistics;
-use crate::subsystem::{Inputs, Setup, Span};
+use crate::subsystem::{Inputs, Setup, Span, SubsystemError};
 use crate::view::StepView;
 use crate::watch::BondWatch;
 use double_step::Doubling;
 
+/// By how much inputs are changed to see whether outputs follow, relative to their size.
+const CHANGE: f64 = 1e-4;
 /// How many times in a row a step may be taken back.
 const MAX_REJECTIONS: u32 = 60;
 /// Steps at the start in which feed-through is sampled always, and the stride after them.
@@ -148,6 +150,8 @@ pub struct Master {
     /// Steps are made in pairs beside a big one.
     doubling: Option<Box<Doubling>>,
     structure: Option<Structure>,
+    /// Members that cannot be refreshed although they claim so.
+    lowered: Vec<usize>,
     /// Changes of the coupling that were made.
     changed: usize,
 }
@@ -233,6 +237,7 @@ impl Master {
             keeps,
             doubling,
             structure: None,
+            lowered: Vec::new(),
             changed: 0,
             network,
             policies,
@@ -335,10 +340,12 @@ impl Master {
             u = initial::solve(&mut self.network, &rules, at_start, lenient, &mut self.exchange.y_prev)?;
         }
         self.look_at_structure(&u)?;
+        let changing = self.answers_to_change(&u);
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.start().map_err(|error| fail(s, error))?;
         }
         self.transfer(&mut u, at_start)?;
+        self.doubt_refresh(&changing, &u);
         self.begin(start);
         self.arrive(at_start)?;
         self.read_probes(at_start)?;
@@ -348,6 +355,40 @@ impl Master {
             outputs: &self.exchange.y_prev,
             probes: &self.probes,
         }))
+    }
+
+    /// Which refreshed members change an output when their inputs change. Outputs and inputs are as before afterwards.
+    fn answers_to_change(&mut self, u: &[f64]) -> Vec<bool> {
+        let network = &mut self.network;
+        let mut answers = |s: usize| -> Result<bool, SubsystemError> {
+            let member = &mut network.members[s];
+            let u = &u[member.inputs.clone()];
+            let (mut before, mut after) = (vec![0.0; member.outputs.len()], vec![0.0; member.outputs.len()]);
+            let moved: Vec<f64> = u.iter().map(|u| u + CHANGE * u.abs().max(1.0)).collect();
+            member.simulator.evaluate(Inputs::constant(u), &mut before)?;
+            member.simulator.evaluate(Inputs::constant(&moved), &mut after)?;
+            member.simulator.evaluate(Inputs::constant(u), &mut before)?;
+            Ok(before != after)
+        };
+        self.settings.refresh.iter().map(|&s| answers(s).unwrap_or(false)).collect()
+    }
+
+    /// A member whose outputs followed its inputs during initialization and do so no longer cannot be refreshed, whatever it claims.
+    fn doubt_refresh(&mut self, before: &[bool], u: &[f64]) {
+        let now = self.answers_to_change(u);
+        let stuck: Vec<usize> = (0..now.len()).filter(|&k| before[k] && !now[k]).collect();
+        self.lowered = stuck.iter().map(|&k| self.settings.refresh[k]).collect();
+        self.settings.refresh.retain(|s| !self.lowered.contains(s));
+        for &s in &self.lowered {
+            if let Some(identifier) = &mut self.policies.identifier {
+                identifier.wake(s);
+            }
+        }
+    }
+
+    /// Members that claim to recompute their outputs while time stands still and do not: they are not refreshed.
+    pub fn lowered(&self) -> &[usize] {
+        &self.lowered
     }
 
     /// Outputs once more after initialization, along the feed-through order: leaving it may have changed them.
@@ -701,7 +742,7 @@ impl Master {
     }
 
     /// Ends all simulations; every error is reported, none hides another.
-    pub fn finish(&mut self) -> Vec<(usize, crate::subsystem::SubsystemError)> {
+    pub fn finish(&mut self) -> Vec<(usize, SubsystemError)> {
         let members = self.network.members.iter_mut().enumerate();
         members.filter_map(|(s, m)| m.simulator.finish().err().map(|error| (s, error))).collect()
     }

@@ -81,7 +81,7 @@ impl Archive {
     /// Opens a `.fmu` file or an unpacked folder and checks the names, kinds and number of its entries.
     pub fn open(path: &Path, limits: Limits) -> Result<Self, ArchiveError> {
         if path.is_dir() {
-            let path = path.canonicalize().map_err(ArchiveError::Open)?;
+            let path = std::path::absolute(path).map_err(ArchiveError::Open)?;
             return Ok(Archive { source: Source::Folder(path), limits });
         }
         let file = File::open(path).map_err(ArchiveError::Open)?;
@@ -128,6 +128,12 @@ impl Archive {
             }
         }
         if bytes.len() as u64 > limit { Err(too_big()) } else { Ok(Some(bytes)) }
+    }
+
+    /// A folder in the archive that holds `name`, if it is not where it belongs.
+    pub fn folder_of(&self, name: &str) -> Option<String> {
+        let Source::Zip { entries, .. } = &self.source else { return None };
+        entries.iter().find_map(|e| e.name.strip_suffix(name)?.strip_suffix('/').map(str::to_owned))
     }
 
     /// Writes all entries into a private folder; an unpacked folder is used where it is.

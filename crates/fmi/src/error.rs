@@ -60,8 +60,8 @@ pub enum ArchiveError {
         "entry `{entry}` unpacks to {bytes} bytes, more than {limit} times its packed size; the file is refused"
     )]
     Ratio { entry: String, bytes: u64, limit: u64 },
-    #[error("it has no `{entry}`")]
-    Missing { entry: String },
+    #[error("it has no `{entry}`{}", instead_in(folder))]
+    Missing { entry: String, folder: Option<String> },
     #[error("`{}` cannot be written: {error}. Set TMPDIR to a folder with space and execute permission", path.display())]
     Write { path: PathBuf, error: std::io::Error },
 }
@@ -154,9 +154,9 @@ pub enum LibraryError {
 pub enum InstanceError {
     #[error(
         "`{call}` returned no instance of `{name}`{log}. Often the library does not belong to this model description \
-         (guid `{guid}`) or a resource or licence is missing"
+         (guid `{guid}`) or a resource or licence is missing{tool}"
     )]
-    Refused { name: String, call: &'static str, guid: String, log: String },
+    Refused { name: String, call: &'static str, guid: String, tool: String, log: String },
     #[error(
         "it can be instantiated only once per process, and `{name}` would be a second instance. Run it in a process of \
          its own"
@@ -186,6 +186,12 @@ pub enum InstanceError {
 pub enum TextProblem {
     #[error("`{text}` contains a zero byte, which an FMU cannot take")]
     ZeroByte { text: String },
+}
+
+fn instead_in(folder: &Option<String>) -> String {
+    folder.as_ref().map_or(String::new(), |folder| {
+        format!(", only one in `{folder}/`: the content of that folder belongs to the top of the archive, not the folder itself")
+    })
 }
 
 fn did_you_mean(suggestion: &Option<String>) -> String {

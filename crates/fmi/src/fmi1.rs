@@ -11,7 +11,7 @@ use crate::error::LibraryError;
 use crate::library::Library;
 use crate::log::{Environment, attributed};
 use crate::numbers::Numbers;
-use crate::status::{MISSING, OK, Status};
+use crate::status::{MISSING, OK, Status, wait_for};
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
@@ -42,8 +42,6 @@ pub(crate) const NAMES: Names = Names {
     instantiate: "fmiInstantiateSlave",
     set_real: "fmiSetReal",
     get_real: "fmiGetReal",
-    set_other: "fmiSetInteger or fmiSetBoolean",
-    get_other: "fmiGetInteger or fmiGetBoolean",
     enter: "fmiInitializeSlave",
     exit: "fmiInitializeSlave",
     step: "fmiDoStep",
@@ -82,7 +80,7 @@ unsafe extern "C" {
     fn powerbond_fmi_free(memory: *mut c_void);
 }
 
-/// Steps in the background are not asked for, so this has nothing to do.
+/// Whether a step in the background has ended is asked with `fmiGetStatus`, so this has nothing to do.
 unsafe extern "C" fn step_finished(_component: *mut c_void, _status: c_int) {}
 
 /// The functions of a library.
@@ -103,6 +101,7 @@ pub(crate) struct Api {
     set_string: Option<unsafe extern "C" fn(Component, *const u32, usize, *const *const c_char) -> c_int>,
     set_derivatives: Option<SetDerivatives>,
     get_derivatives: Option<GetDerivatives>,
+    get_status: Option<unsafe extern "C" fn(Component, c_int, *mut c_int) -> c_int>,
     get_real_status: Option<unsafe extern "C" fn(Component, c_int, *mut f64) -> c_int>,
     // Last, so that the functions go before the code they point to.
     _library: Library,
@@ -129,6 +128,7 @@ impl Api {
             set_string: library.optional(&name("fmiSetString")),
             get_derivatives: library.optional(&name("fmiGetRealOutputDerivatives")),
             set_derivatives: library.optional(&name("fmiSetRealInputDerivatives")),
+            get_status: library.optional(&name("fmiGetStatus")),
             get_real_status: library.optional(&name("fmiGetRealStatus")),
             _library: library,
         })
@@ -266,7 +266,12 @@ impl Instance {
         let new_step = 1;
         let stepped = attributed(&self.environment, || {
             // Safety: section 3.2.4: called after initialization; `t` is where the last step ended.
-            let code = unsafe { (self.api.do_step)(self.component, t, h, new_step) };
+            let mut code = unsafe { (self.api.do_step)(self.component, t, h, new_step) };
+            if let (Status::Pending, Some(function)) = (Status::from_code(code), self.api.get_status) {
+                const DO_STEP_STATUS: c_int = 0;
+                // Safety: section 3.2.5: may be asked after `fmiDoStep` returned `fmiPending`.
+                code = wait_for(|status| unsafe { function(self.component, DO_STEP_STATUS, status) });
+            }
             let mut stepped = Stepped::plain(code);
             if let (Status::Discard, Some(function)) = (Status::from_code(code), self.api.get_real_status) {
                 const LAST_SUCCESSFUL_TIME: c_int = 2;

@@ -10,7 +10,7 @@ use crate::error::LibraryError;
 use crate::library::Library;
 use crate::log::Environment;
 use crate::numbers::Numbers;
-use crate::status::{MISSING, OK, Status};
+use crate::status::{MISSING, OK, PENDING, Status, wait_for};
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
@@ -42,8 +42,6 @@ pub(crate) const NAMES: Names = Names {
     instantiate: "fmi2Instantiate",
     set_real: "fmi2SetReal",
     get_real: "fmi2GetReal",
-    set_other: "fmi2SetInteger or fmi2SetBoolean",
-    get_other: "fmi2GetInteger or fmi2GetBoolean",
     enter: "fmi2SetupExperiment or fmi2EnterInitializationMode",
     exit: "fmi2ExitInitializationMode",
     step: "fmi2DoStep",
@@ -83,7 +81,7 @@ unsafe extern "C" {
     fn powerbond_fmi_free(memory: *mut c_void);
 }
 
-/// Steps in the background are not asked for, so this has nothing to do.
+/// Whether a step in the background has ended is asked with `fmi2GetStatus`, so this has nothing to do.
 unsafe extern "C" fn step_finished(_environment: *mut c_void, _status: c_int) {}
 
 /// The functions of a library.
@@ -110,6 +108,7 @@ pub(crate) struct Api {
     get_state: Option<unsafe extern "C" fn(Component, *mut *mut c_void) -> c_int>,
     set_state: Option<unsafe extern "C" fn(Component, *mut c_void) -> c_int>,
     free_state: Option<unsafe extern "C" fn(Component, *mut *mut c_void) -> c_int>,
+    get_status: Option<unsafe extern "C" fn(Component, c_int, *mut c_int) -> c_int>,
     get_real_status: Option<unsafe extern "C" fn(Component, c_int, *mut f64) -> c_int>,
     get_boolean_status: Option<unsafe extern "C" fn(Component, c_int, *mut c_int) -> c_int>,
     set_debug_logging: Option<SetDebugLogging>,
@@ -143,6 +142,7 @@ impl Api {
             get_state: library.optional("fmi2GetFMUstate"),
             set_state: library.optional("fmi2SetFMUstate"),
             free_state: library.optional("fmi2FreeFMUstate"),
+            get_status: library.optional("fmi2GetStatus"),
             get_real_status: library.optional("fmi2GetRealStatus"),
             get_boolean_status: library.optional("fmi2GetBooleanStatus"),
             set_debug_logging: library.optional("fmi2SetDebugLogging"),
@@ -307,10 +307,24 @@ impl Instance {
     pub fn step(&self, t: f64, h: f64, is_final: bool) -> c_int {
         // Safety: section 4.2.2: called in step mode; `t` is where the last step ended.
         let code = unsafe { (self.api.do_step)(self.component, t, h, is_final.into()) };
-        if code != OK {
-            self.last_step.set(self.after_step(code));
-        }
+        if code == OK { code } else { self.unusual_step(code) }
+    }
+
+    #[cold]
+    fn unusual_step(&self, code: c_int) -> c_int {
+        let code = if Status::from_code(code) == Status::Pending { self.wait() } else { code };
+        self.last_step.set(self.after_step(code));
         code
+    }
+
+    /// Waits for a step in the background.
+    fn wait(&self) -> c_int {
+        const DO_STEP_STATUS: c_int = 0;
+        let Some(function) = self.api.get_status else { return PENDING };
+        wait_for(|status| {
+            // Safety: section 4.2.3: may be asked after `fmi2DoStep` returned `fmi2Pending`.
+            unsafe { function(self.component, DO_STEP_STATUS, status) }
+        })
     }
 
     pub fn last_step(&self) -> Stepped {

@@ -11,6 +11,7 @@ use crate::loaded::{Api, Loaded, intermediate_inputs};
 use crate::log::{Environment, Log};
 use crate::machine::Machine;
 use crate::ports::Ports;
+use crate::probe::{ProbeError, Probed};
 use crate::settings::{self, Settings};
 use crate::value::Value;
 use crate::{fmi1, fmi2, fmi3};
@@ -79,9 +80,13 @@ pub(crate) struct Shared {
     loaded: Mutex<Option<Arc<Loaded>>>,
     ports: Mutex<Option<Arc<Ports>>>,
     lists: Mutex<Vec<Arc<[u32]>>>,
+    probed: Mutex<Vec<(Given, Probed)>>,
     instances: AtomicUsize,
     fatal: Arc<AtomicBool>,
 }
+
+/// Parameters and start values.
+type Given = (Vec<(String, Value)>, Vec<(String, Value)>);
 
 /// FMUs that are in use, so that opening a file twice shares everything.
 static OPEN: Mutex<Vec<(Identity, Weak<Shared>)>> = Mutex::new(Vec::new());
@@ -126,6 +131,7 @@ impl Fmu {
             loaded: Mutex::new(None),
             ports: Mutex::new(None),
             lists: Mutex::new(Vec::new()),
+            probed: Mutex::new(Vec::new()),
             instances: AtomicUsize::new(0),
             fatal: Arc::new(AtomicBool::new(false)),
         });
@@ -176,6 +182,23 @@ impl Fmu {
         }
         lists.push(references.into());
         lists[lists.len() - 1].clone()
+    }
+
+    /// What a probe with these parameters and start values found before, or finds now.
+    pub(crate) fn probed_once(
+        &self,
+        options: &Options,
+        probe: impl FnOnce() -> Result<Probed, ProbeError>,
+    ) -> Result<Probed, ProbeError> {
+        let given = (options.parameters.clone(), options.start.clone());
+        let known = || self.shared.probed.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = known().iter().find(|(g, _)| *g == given).map(|(_, probed)| probed.clone());
+        if let Some(probed) = before {
+            return Ok(probed);
+        }
+        let probed = probe()?;
+        known().push((given, probed.clone()));
+        Ok(probed)
     }
 
     pub(crate) fn fail(&self, problem: Problem) -> FmuError {
@@ -267,6 +290,13 @@ impl Fmu {
                 Api::Fmi3(_) => fmi3::NAMES.instantiate,
             },
             guid: description.token.clone(),
+            tool: match &description.co_simulation {
+                Some(c) if c.needs_execution_tool && !description.generation_tool.is_empty() => {
+                    format!(". It needs the tool that made it: {}", description.generation_tool)
+                }
+                Some(c) if c.needs_execution_tool => ". It needs the tool that made it".to_owned(),
+                _ => String::new(),
+            },
             log: environment.take_recent(),
         })?;
         if logging {
@@ -286,7 +316,9 @@ impl Fmu {
 fn read_description(path: &Path, limits: Limits) -> Result<ModelDescription, Problem> {
     let mut archive = Archive::open(path, limits)?;
     let entry = "modelDescription.xml";
-    let xml = archive.xml(entry)?.ok_or_else(|| ArchiveError::Missing { entry: entry.to_owned() })?;
+    let xml = archive
+        .xml(entry)?
+        .ok_or_else(|| ArchiveError::Missing { entry: entry.to_owned(), folder: archive.folder_of(entry) })?;
     let mut description = ModelDescription::parse(&xml)?;
     if let Some(xml) = archive.xml("terminalsAndIcons/terminalsAndIcons.xml")? {
         description.add_terminals(&xml)?;

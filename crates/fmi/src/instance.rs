@@ -264,7 +264,9 @@ impl FmuSubsystem {
         columns.into_values().collect()
     }
 
-    /// A step with derivatives of inputs, other types than reals, or a rule for its length.
+    /// A step with derivatives of inputs, other types than reals, or a rule for its length. Kept out of the way of plain
+    /// steps, which would save registers for it.
+    #[inline(never)]
     fn advance_in_calls(
         &mut self,
         span: Span,

@@ -37,6 +37,7 @@ mod numbers;
 mod packets;
 mod ports;
 mod preload;
+pub mod printed;
 pub mod probe;
 mod rounding;
 mod settings;

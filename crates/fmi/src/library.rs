@@ -7,25 +7,28 @@ use libloading::Symbol;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Names of this platform's folder, FMI 3's and FMI 2's.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-const FOLDERS: &[&str] = &["x86_64-linux", "linux64"];
-#[cfg(all(target_os = "linux", target_arch = "x86"))]
-const FOLDERS: &[&str] = &["x86-linux", "linux32"];
-#[cfg(all(target_os = "linux", target_arch = "aarch64"))]
-const FOLDERS: &[&str] = &["aarch64-linux"];
-#[cfg(all(target_os = "windows", target_arch = "x86_64"))]
-const FOLDERS: &[&str] = &["x86_64-windows", "win64"];
-#[cfg(all(target_os = "windows", target_arch = "x86"))]
-const FOLDERS: &[&str] = &["x86-windows", "win32"];
-#[cfg(all(target_os = "windows", target_arch = "aarch64"))]
-const FOLDERS: &[&str] = &["aarch64-windows"];
-#[cfg(all(target_os = "macos", target_arch = "x86_64"))]
-const FOLDERS: &[&str] = &["x86_64-darwin", "darwin64"];
-#[cfg(all(target_os = "macos", target_arch = "aarch64"))]
-const FOLDERS: &[&str] = &["aarch64-darwin", "darwin64"];
-#[cfg(not(any(target_os = "linux", target_os = "windows", target_os = "macos")))]
-const FOLDERS: &[&str] = &[];
+/// Names of this platform's folder, FMI 3's and FMI 2's; none for platforms that neither standard names.
+const FOLDERS: &[&str] = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+    &["x86_64-linux", "linux64"]
+} else if cfg!(all(target_os = "linux", target_arch = "x86")) {
+    &["x86-linux", "linux32"]
+} else if cfg!(all(target_os = "linux", target_arch = "aarch64")) {
+    // FMI 2 has no name for it; tools write one of these.
+    &["aarch64-linux", "linuxaarch64", "linux-aarch64"]
+} else if cfg!(all(target_os = "windows", target_arch = "x86_64")) {
+    &["x86_64-windows", "win64"]
+} else if cfg!(all(target_os = "windows", target_arch = "x86")) {
+    &["x86-windows", "win32"]
+} else if cfg!(all(target_os = "windows", target_arch = "aarch64")) {
+    &["aarch64-windows"]
+} else if cfg!(all(target_os = "macos", target_arch = "x86_64")) {
+    &["x86_64-darwin", "darwin64"]
+} else if cfg!(all(target_os = "macos", target_arch = "aarch64")) {
+    // FMI 2's folder may hold a library for both.
+    &["aarch64-darwin", "darwin64"]
+} else {
+    &[]
+};
 
 const EXTENSION: &str = if cfg!(windows) {
     "dll"
@@ -43,6 +46,10 @@ pub fn locate(root: &Path, identifier: &str) -> Result<PathBuf, LibraryError> {
     if let Some(path) = here.iter().map(|folder| folder.join(&file)).find(|path| path.is_file()) {
         return Ok(path);
     }
+    // Tools on Windows do not mind capitals.
+    if let Some(path) = here.iter().find_map(|folder| ignoring_case(folder, &file)) {
+        return Ok(path);
+    }
     match here.iter().zip(FOLDERS).find(|(path, _)| path.is_dir()) {
         Some((path, folder)) => Err(LibraryError::Missing {
             expected: format!("binaries/{folder}/{file}"),
@@ -53,6 +60,14 @@ pub fn locate(root: &Path, identifier: &str) -> Result<PathBuf, LibraryError> {
             found: listing(&binaries, "no libraries at all (perhaps sources only)"),
         }),
     }
+}
+
+/// The only file in a folder whose name is `file` but for capitals.
+fn ignoring_case(folder: &Path, file: &str) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    let mut same = entries.filter(|e| e.file_name().to_string_lossy().eq_ignore_ascii_case(file));
+    let found = same.next()?.path();
+    (same.next().is_none() && found.is_file()).then_some(found)
 }
 
 fn listing(folder: &Path, nothing: &str) -> String {

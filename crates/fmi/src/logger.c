@@ -132,6 +132,9 @@ void powerbond_fmi_logger(void *environment, const char *instance, int status, c
     powerbond_fmi_log(environment, instance, status, category, text);
 }
 
+/* What FMUs printed and the C library still holds. */
+void powerbond_fmi_flush(void) { fflush(NULL); }
+
 /* Memory for FMUs: zeroed, as both standards ask. */
 void *powerbond_fmi_allocate(size_t count, size_t size) { return calloc(count, size); }
 void powerbond_fmi_free(void *memory) { free(memory); }

@@ -128,7 +128,7 @@ impl Machine {
         }
         let words = self.calls.environment().take_recent();
         let hint = match status {
-            Status::Pending => "it works in the background, which was not asked for",
+            Status::Pending => "it works in the background, and does not say when it is done",
             _ => remark,
         };
         let parts = [words.trim_start_matches(": "), hint];

@@ -4,7 +4,8 @@
 
 use crate::error::FmuError;
 use crate::fmu::{Fmu, Options};
-use powerbond_core::subsystem::{Binding, Causality, Inputs, Setup, Subsystem, SubsystemError};
+use crate::log::Log;
+use powerbond_core::subsystem::{Binding, Causality, Inputs, Setup, Span, Subsystem, SubsystemError};
 
 /// What a probe found.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +13,7 @@ pub struct Probed {
     /// Pairs `(output, input)` of variable indices where a change of the input showed in the output at once. A pair
     /// whose derivative is zero at the start values is missed.
     pub feed_through: Vec<(usize, usize)>,
-    /// Outputs followed their inputs also after initialization: `evaluate` refreshes them.
+    /// Outputs followed their inputs also after a step: `evaluate` refreshes them. False where nothing feeds through.
     pub refresh: bool,
 }
 
@@ -27,10 +28,15 @@ pub enum ProbeError {
     Call(#[from] SubsystemError),
 }
 
-/// Perturbs every input of an FMU in initialization and in step mode and looks at all outputs.
+/// Perturbs every input of an FMU in initialization and after a step and looks at all outputs. Done once for every FMU
+/// with the same parameters and start values; later instances get the same answer.
 ///
 /// An FMU that can be instantiated only once per process must not have another instance at that time.
 pub fn probe(fmu: &Fmu, options: &Options) -> Result<Probed, ProbeError> {
+    fmu.probed_once(options, || try_out(fmu, &Options { log: Log::silent(), ..options.clone() }))
+}
+
+fn try_out(fmu: &Fmu, options: &Options) -> Result<Probed, ProbeError> {
     let mut subsystem = fmu.instantiate("probe", options)?;
     let variables = &subsystem.info().variables;
     let of = |causality| (0..variables.len()).filter(move |&v| variables[v].causality == causality);
@@ -50,6 +56,11 @@ pub fn probe(fmu: &Fmu, options: &Options) -> Result<Probed, ProbeError> {
     };
     let feed_through = follow(&u)?;
     subsystem.start()?;
+    // Before the first step an FMU may still have what it computed in initialization; afterwards it shows its habit.
+    let own = subsystem.info().capabilities.fixed_step;
+    let h = own.or(fmu.description().default_experiment.step_size).unwrap_or(1e-3 * (stop - start));
+    let mut y = vec![0.0; binding.outputs.len()];
+    subsystem.advance(Span::new(start, h), Inputs::constant(&u), &mut y)?;
     let refresh = perturb(&mut subsystem, &binding, &u, &nominal)?;
     subsystem.finish()?;
     Ok(Probed { refresh: !refresh.is_empty() && refresh == feed_through, feed_through })

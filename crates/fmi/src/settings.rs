@@ -174,10 +174,9 @@ impl Setting {
     pub fn apply(&self, machine: &Machine) -> Result<(), SubsystemError> {
         let (calls, names) = (&machine.calls, machine.calls.names());
         let (code, call) = match &self.payload {
-            Payload::Numbers(numbers) => (
-                calls.set(self.kind, &[self.reference], numbers),
-                if self.kind == Kind::Float64 { names.set_real } else { names.set_other },
-            ),
+            Payload::Numbers(numbers) => {
+                (calls.set(self.kind, &[self.reference], numbers), calls.accessors(self.kind).1)
+            }
             Payload::Texts(texts) => {
                 let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
                 (calls.set_texts(self.reference, &pointers), names.set_packet)

@@ -3,6 +3,7 @@
 use crate::description::Version;
 use std::ffi::c_int;
 use std::fmt;
+use std::time::{Duration, Instant};
 
 /// What a call came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,35 @@ pub(crate) const EVENTFUL: c_int = c_int::MAX;
 /// All went well.
 pub(crate) const OK: c_int = 0;
 
+/// Still at work in the background.
+pub(crate) const PENDING: c_int = 5;
+
+/// How long a step in the background may take.
+const MAX_WAIT: Duration = Duration::from_secs(600);
+
+/// Asks with `poll`, which writes the status of the step, until it is another than pending: at once at first, then every
+/// millisecond. A step that takes too long stays pending.
+pub(crate) fn wait_for(mut poll: impl FnMut(&mut c_int) -> c_int) -> c_int {
+    let begun = Instant::now();
+    let mut asked = 0u32;
+    loop {
+        let mut status = PENDING;
+        let code = poll(&mut status);
+        if !matches!(Status::from_code(code), Status::Ok | Status::Warning) {
+            return code;
+        }
+        if status != PENDING || begun.elapsed() > MAX_WAIT {
+            return status;
+        }
+        asked += 1;
+        if asked < 100 {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
 impl Status {
     /// From the number that a function returned.
     pub fn from_code(code: c_int) -> Self {
@@ -43,7 +73,7 @@ impl Status {
             2 => Status::Discard,
             3 => Status::Error,
             4 => Status::Fatal,
-            5 => Status::Pending,
+            PENDING => Status::Pending,
             MISSING => Status::Missing,
             other => Status::Illegal(other),
         }

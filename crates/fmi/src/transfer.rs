@@ -5,6 +5,7 @@ use crate::fmu::Fmu;
 use crate::machine::Machine;
 use crate::numbers::Numbers;
 use crate::ports::Ports;
+use crate::status::OK;
 use powerbond_core::subsystem::SubsystemError;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -56,7 +57,7 @@ impl Route {
         let Route::Grouped(groups) = self else { return Ok(()) };
         for group in groups.iter_mut().filter(|group| group.map.len() < group.values.len()) {
             let code = machine.calls.get(group.kind, &group.references, &mut group.values);
-            machine.check(code, machine.calls.names().get_other)?;
+            machine.check(code, machine.calls.accessors(group.kind).0)?;
         }
         Ok(())
     }
@@ -146,9 +147,10 @@ impl Group {
         if at_event {
             machine.enter_event_mode()?;
         }
-        let names = machine.calls.names();
-        let call = if self.kind == Kind::Float64 { names.set_real } else { names.set_other };
-        machine.check(machine.calls.set(self.kind, &self.references, &self.values), call)?;
+        let code = machine.calls.set(self.kind, &self.references, &self.values);
+        if code != OK {
+            machine.check(code, machine.calls.accessors(self.kind).1)?;
+        }
         self.known = true;
         if at_event {
             machine.settle_events()?;
@@ -157,9 +159,10 @@ impl Group {
     }
 
     fn receive(&mut self, machine: &Machine, values: &mut [f64]) -> Result<(), SubsystemError> {
-        let names = machine.calls.names();
-        let call = if self.kind == Kind::Float64 { names.get_real } else { names.get_other };
-        machine.check(machine.calls.get(self.kind, &self.references, &mut self.values), call)?;
+        let code = machine.calls.get(self.kind, &self.references, &mut self.values);
+        if code != OK {
+            machine.check(code, machine.calls.accessors(self.kind).0)?;
+        }
         for &(to, from) in &self.map {
             values[to as usize] = self.values.read(from as usize);
         }

@@ -15,7 +15,7 @@ use powerbond_core::clock::EndRule;
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
 use powerbond_core::extrapolation::Feed;
-use powerbond_core::identification::Identifier;
+use powerbond_core::identification::{Identifier, Role};
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::network::{
     BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Structure,
@@ -81,7 +81,17 @@ pub struct Prepared {
 impl Prepared {
     /// Makes the whole run; errors get names.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
-        self.master.run(&mut Both(&mut self.verdict, observer)).map_err(|error| self.explain(&error))
+        let outcome = self.master.run(&mut Both(&mut self.verdict, observer));
+        for &s in self.master.lowered() {
+            self.refreshed.retain(|&r| r != s);
+            self.classes[s] = self.classes[s].without_refresh();
+            self.warnings.push(format!(
+                "`{}` says that it recomputes its outputs while time stands still, and does not: it is not refreshed (class {})",
+                self.names.subsystems[s],
+                self.classes[s].name()
+            ));
+        }
+        outcome.map_err(|error| self.explain(&error))
     }
 
     /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
@@ -403,6 +413,9 @@ impl System {
         let s = &self.simulation;
         let start = s.start.value;
         let Some(stop) = &s.stop else {
+            if self.is_fmu_alone() {
+                return Err(Error::input(None, "the FMU proposes no stop time; give `--end-time`"));
+            }
             let message = "there is no stop time; write `stop` into `[simulation]` or give `--end-time`";
             return Err(Error::input(Some(self.source.place(0)), message));
         };
@@ -672,8 +685,11 @@ impl System {
                 names.subsystems[s]
             ));
         }
-        let mut members: Vec<(usize, bool)> = improved.iter().map(|&s| (s, true)).collect();
-        members.extend(known.into_iter().filter(|s| !improved.contains(s)).map(|s| (s, false)));
+        let mut members: Vec<(usize, Role)> = improved.iter().map(|&s| (s, Role::Improved)).collect();
+        members.extend(known.into_iter().filter(|s| !improved.contains(s)).map(|s| (s, Role::Known)));
+        if matches!(self.method.identify, Identify::All) {
+            members.extend(refresh.iter().map(|&s| (s, Role::Waiting)));
+        }
         let usable = |i: usize| !is_discrete(network, names, i);
         let identifier = Identifier::new(network, &members, usable);
         Ok((!identifier.is_empty()).then_some(identifier))

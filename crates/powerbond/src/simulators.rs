@@ -39,12 +39,17 @@ impl SharedLog {
         })
     }
 
-    /// All lines as a text, one per line; empty if nothing was said.
+    /// All lines as a text, one per line, and after them what was printed; empty if nothing was said.
     pub fn text(&self) -> String {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text: String = lines.kept.iter().map(|l| l.replace('\n', " ") + "\n").collect();
         if lines.dropped > 0 {
             text += &format!("({} more lines)\n", lines.dropped);
+        }
+        let (printed, more) = powerbond_fmi::printed::take();
+        text.extend(printed.into_iter().map(|line| format!("printed: {line}\n")));
+        if more > 0 {
+            text += &format!("({more} more lines were printed)\n");
         }
         text
     }

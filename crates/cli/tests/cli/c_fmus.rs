@@ -283,3 +283,62 @@ fn discrete_inputs_change_in_event_mode_where_it_is_used() {
     // Ten steps, and one change.
     assert!(often - seldom >= 9.0, "{often}, {seldom}");
 }
+
+/// y = x + d u: the integrators compute it whenever they are asked; `cached2` only in initialization and in steps.
+#[test]
+fn whether_outputs_follow_inputs_is_tried_out() {
+    let lab = Lab::new();
+    place(&lab, "integrator2", "a", |xml| xml);
+    let probed = lab.powerbond(&["inspect", "a", "--probe"]);
+    assert_eq!(probed.code, 0, "{}", probed.err);
+    for part in ["y follows u at the same instant", "also after a step: it can be refreshed"] {
+        assert!(probed.out.contains(part), "`{part}` in\n{}", probed.out);
+    }
+    let document = lab.powerbond(&["inspect", "a", "--probe", "--json"]).json();
+    assert_eq!(document["probe"], serde_json::json!({ "feed_through": [["y", "u"]], "refresh": true }));
+    place(&lab, "cached2", "c", |xml| xml);
+    let probed = lab.powerbond(&["inspect", "c", "--probe"]);
+    assert!(probed.out.contains("but not after a step: it cannot be refreshed"), "{}", probed.out);
+}
+
+/// x' = u = 1 in the background: x(1) = 1, also over a step that is discarded half-way. What it prints goes to the log.
+#[test]
+fn steps_in_the_background_are_waited_for_and_stdout_stays_ours() {
+    for name in ["async2", "async1"] {
+        let lab = Lab::new();
+        place(&lab, name, "x", |xml| xml);
+        let ran = lab.powerbond(&[
+            "run",
+            "x",
+            "-e",
+            "1",
+            "-s",
+            "0.1",
+            "--set",
+            "u=1",
+            "--output-dir",
+            "out",
+            "--json",
+        ]);
+        assert_eq!(ran.code, 0, "{name}: {}", ran.err);
+        let x = *lab.results().column("x.x").last().unwrap();
+        assert!((x - 1.0).abs() < 1e-12, "{name}: {x}");
+        for line in ran.out.lines() {
+            let value: serde_json::Value = serde_json::from_str(line).expect("JSON lines only");
+            assert!(value["hello"].is_null(), "{line}");
+        }
+    }
+    let lab = Lab::new();
+    place(&lab, "async2", "x", |xml| xml);
+    let ran = lab.powerbond(&["run", "x", "-e", "1", "-s", "0.1", "--output-dir", "out"]);
+    assert!(ran.out.starts_with("CHECK") || ran.out.contains("x: 0 s to 1 s"), "{}", ran.out);
+    assert!(!ran.out.contains("step from") && !ran.err.contains("step from"), "{}{}", ran.out, ran.err);
+    let log = std::fs::read_to_string(lab.dir.join("out/log.txt")).unwrap();
+    for part in
+        ["printed: {\"hello\": \"x\"}", "printed: step from 0.9", "printed: goodbye, without an end of line"]
+    {
+        assert!(log.contains(part), "`{part}` in\n{log}");
+    }
+    let shown = lab.powerbond(&["inspect", "x", "--probe", "--json"]);
+    assert_eq!(shown.json()["co_simulation"]["asynchronous"], true);
+}

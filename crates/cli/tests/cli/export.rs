@@ -80,3 +80,23 @@ fn a_missing_library_is_named_with_its_places() {
     let place = lab.dir.canonicalize().expect("the folder").join("libpowerbond_models.so");
     says(&ran, 3, &["libpowerbond_models.so, is missing", &place.display().to_string(), "`--library`"]);
 }
+
+/// The verdict on a run of FMUs is that on the run of the models that they were made of. FMI 3 has no input derivatives:
+/// what is held with order 0 is compared there.
+#[test]
+fn fmus_get_the_verdict_of_their_models() {
+    let lab = Lab::new();
+    let check = |method: &str, versions: &[&str]| {
+        let only = format!("quarter-car-r1-linear/{method}/0.00");
+        let rows = |more: &[&str]| {
+            let ran = lab.powerbond(&[&["bench", "verdict", "--only", &only, "--json"], more].concat());
+            assert_eq!(ran.code, 0, "{}", ran.err);
+            ran.json()["rows"].clone()
+        };
+        let models = rows(&[]);
+        assert_eq!(models.as_array().unwrap().len(), 3);
+        versions.iter().for_each(|version| assert_eq!(rows(&["--fmu", version]), models, "FMI {version}"));
+    };
+    check("zoh", &["2", "3"]);
+    check("foh", &["2"]);
+}

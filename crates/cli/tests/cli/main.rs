@@ -14,6 +14,7 @@ mod fmus;
 mod golden;
 mod lab;
 mod listings;
+mod logging;
 mod methods;
 mod networks;
 mod options;

@@ -23,6 +23,7 @@ pub struct Jump {
     low: Vec<f64>,
     high: Vec<f64>,
     noise: Vec<f64>,
+    suspected: Vec<bool>,
     /// Steps up to this size are small enough to tell noise from motion, in s.
     small: f64,
     /// Small steps since the last look at the noise, and steps in all.
@@ -88,6 +89,7 @@ impl Jump {
             low: vec![f64::INFINITY; n],
             high: vec![f64::NEG_INFINITY; n],
             noise: vec![0.0; n],
+            suspected: vec![false; n],
             small,
             small_steps: 0,
             steps: 0,
@@ -185,14 +187,21 @@ impl Jump {
     }
 
     fn look_for_noise(&mut self) {
-        for (noise, recent) in self.noise.iter_mut().zip(&self.recent) {
+        // A kink looks like noise in one look; noise does in the next one, too.
+        let first = self.steps <= LOOK_EVERY;
+        for ((noise, suspected), recent) in self.noise.iter_mut().zip(&mut self.suspected).zip(&self.recent) {
             let median = |of: fn(&[f64; 3]) -> f64| {
                 let mut list = recent.map(|j| of(&j));
                 list.sort_unstable_by(f64::total_cmp);
                 0.5 * (list[RECENT / 2 - 1] + list[RECENT / 2])
             };
             let noisy = median(|j| j[2]) > 1.2 * median(|j| j[1]);
-            *noise = if noisy { median(|j| j[0].min(j[1]).min(j[2])) } else { 0.0 };
+            if !noisy {
+                *noise = 0.0;
+            } else if first || *suspected {
+                *noise = median(|j| j[0].min(j[1]).min(j[2]));
+            }
+            *suspected = noisy;
         }
     }
 }
@@ -202,6 +211,7 @@ impl Persist for Jump {
         for list in [&self.low, &self.high, &self.noise] {
             tape.extend(list);
         }
+        self.suspected.iter().for_each(|&s| tape.push(f64::from(u8::from(s))));
         tape.push(self.small_steps as f64);
         tape.push(self.steps as f64);
         self.recent.iter().flatten().for_each(|j| tape.extend(j));
@@ -212,6 +222,7 @@ impl Persist for Jump {
         for list in [&mut self.low, &mut self.high, &mut self.noise] {
             tape.fill(list);
         }
+        self.suspected.iter_mut().for_each(|s| *s = tape.pull() != 0.0);
         self.small_steps = tape.pull() as u64;
         self.steps = tape.pull() as u64;
         self.recent.iter_mut().flatten().for_each(|j| tape.fill(j));

@@ -25,6 +25,16 @@ pub enum Version {
     Fmi3,
 }
 
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Version::Fmi1 => "1.0",
+            Version::Fmi2 => "2.0",
+            Version::Fmi3 => "3.0",
+        })
+    }
+}
+
 /// The type of a variable. FMI 1 and 2 have `Float64` (Real), `Int32` (Integer), booleans, strings and enumerations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]

@@ -29,6 +29,14 @@ pub fn model_description(bytes: &[u8]) -> Result<ModelDescription, DescriptionEr
             return Err(notes.error(root, DescriptionProblem::Version { version }));
         }
     };
+    if !matches!(fmi_version.trim(), "1.0" | "2.0" | "3.0") {
+        let known =
+            if fmi_version.contains('-') { "a draft of the standard" } else { "no version of the standard" };
+        notes_ref.note(root, || format!("`fmiVersion` is `{fmi_version}`, {known}; it is read as {version}"));
+    }
+    if root.attribute("modelName").is_none_or(str::is_empty) {
+        notes_ref.note(root, || "there is no `modelName`".to_owned());
+    }
     let token = if version == Version::Fmi3 { "instantiationToken" } else { "guid" };
     let token = notes_ref.required(root, token)?.to_owned();
     header(root, notes_ref);

@@ -2,11 +2,11 @@
 
 use super::variables::Variables;
 use super::xml::{Notes, child, elements};
-use super::{Causality, ModelDescription, Version};
+use super::{Causality, Kind, ModelDescription, Version};
 use crate::error::{DescriptionError, DescriptionProblem};
 use powerbond_core::subsystem::FeedThrough;
 use roxmltree::Node;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An output and the variables that it depends on at the same instant.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +33,26 @@ pub fn read(
             _ => Ok(Vec::new()),
         };
     };
+    let unknowns = read_outputs(structure, version, variables, notes)?;
+    // Another name of a listed output is listed, too.
+    let key = |v: u32| (variables.list[v as usize].kind, variables.list[v as usize].reference);
+    let listed: BTreeSet<(Kind, u32)> = unknowns.iter().map(|unknown| key(unknown.variable)).collect();
+    for &v in &variables.index_of_element {
+        let variable = &variables.list[v as usize];
+        if variable.causality == Causality::Output && !listed.contains(&key(v)) {
+            notes
+                .note(structure, || format!("the output `{}` is missing in `ModelStructure`", variable.name));
+        }
+    }
+    Ok(unknowns)
+}
+
+fn read_outputs(
+    structure: Node<'_, '_>,
+    version: Version,
+    variables: &Variables,
+    notes: &mut Notes<'_>,
+) -> Result<Vec<Unknown>, DescriptionError> {
     if version == Version::Fmi3 {
         let first = |v: &u32| variables.list[*v as usize].reference;
         let by_reference: HashMap<u32, u32> =
@@ -135,6 +155,23 @@ impl ModelDescription {
             let inputs =
                 dependencies.iter().map(|&d| d as usize).filter(|&d| connectable(d, Causality::Input));
             pairs.extend(inputs.map(|input| (output, input)));
+        }
+        // FMI 1 and 2 have no element for other names: two variables have one reference.
+        if self.version != Version::Fmi3 {
+            let key = |v: usize| (self.variables[v].kind, self.variables[v].reference);
+            let listed: BTreeMap<(Kind, u32), usize> =
+                all().filter(|&v| known[v]).map(|v| (key(v), v)).collect();
+            let others = all().filter(|&v| !known[v] && connectable(v, Causality::Output));
+            let others: Vec<(usize, usize)> =
+                others.filter_map(|v| Some((v, *listed.get(&key(v))?))).collect();
+            pairs.sort_unstable();
+            let mut more = Vec::new();
+            for &(v, of) in &others {
+                known[v] = true;
+                let first = pairs.partition_point(|&(output, _)| output < of);
+                more.extend(pairs[first..].iter().take_while(|p| p.0 == of).map(|p| (v, p.1)));
+            }
+            pairs.extend(more);
         }
         let is_known = |v: usize| known[self.variables[v].alias_of.map_or(v, |of| of as usize)];
         if all().filter(|&v| connectable(v, Causality::Output)).all(is_known) {

@@ -6,7 +6,7 @@ use super::{BinaryFormat, Causality, ClockFormat, Dimension, Initial, Kind, Vari
 use crate::error::{DescriptionError, DescriptionProblem};
 use crate::value::{Value, hex};
 use roxmltree::{Attribute, Node};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The type that an element of this name declares.
 pub fn kind(element: &str) -> Option<Kind> {
@@ -77,11 +77,68 @@ pub fn read(
         let index = variables.list.len() as u32;
         variables.index_of_element.push(index);
         let variable = read_one(node, inner, kind, context, notes)?;
+        if context.version != Version::Fmi1 {
+            check_values(node, &variable, notes);
+        }
         let aliases = (context.version == Version::Fmi3).then(|| read_aliases(node, index, &variable, notes));
         variables.list.push(variable);
         variables.list.extend(aliases.into_iter().flatten());
     }
+    check_dimensions(parent, &variables, notes)?;
     Ok(variables)
+}
+
+/// Lengths of arrays are constants or structural parameters that are there.
+fn check_dimensions(
+    parent: Node<'_, '_>,
+    variables: &Variables,
+    notes: &Notes<'_>,
+) -> Result<(), DescriptionError> {
+    let structural = |v: &&Variable| v.causality == Causality::StructuralParameter;
+    let known: HashSet<u32> = variables.list.iter().filter(structural).map(|v| v.reference).collect();
+    let lost = |d: &Dimension| match d {
+        Dimension::Parameter(reference) if !known.contains(reference) => Some(*reference),
+        _ => None,
+    };
+    let lost = |v: &Variable| v.dimensions.iter().find_map(lost);
+    if variables.list.iter().all(|v| lost(v).is_none()) {
+        return Ok(());
+    }
+    let with_kind = elements(parent).filter(|n| kind(n.tag_name().name()).is_some());
+    for (node, &v) in with_kind.zip(&variables.index_of_element) {
+        if let Some(reference) = lost(&variables.list[v as usize]) {
+            let (element, reference) = ("Dimension".to_owned(), u64::from(reference));
+            return Err(notes.error(node, DescriptionProblem::NoReference { element, reference }));
+        }
+    }
+    Ok(())
+}
+
+/// Values that contradict each other, and start values that are missing.
+fn check_values(node: Node<'_, '_>, variable: &Variable, notes: &mut Notes<'_>) {
+    let Variable { name, min, max, start, .. } = variable;
+    if let (Some(min), Some(max)) = (min, max)
+        && min > max
+    {
+        notes.note(node, || format!("`{name}` has a `min` of {min} above its `max` of {max}"));
+    }
+    let number = match start {
+        Some(Value::Real(x)) => Some(*x),
+        Some(Value::Integer(i)) => Some(*i as f64),
+        _ => None,
+    };
+    if let Some(x) = number.filter(|x| min.is_some_and(|m| *x < m) || max.is_some_and(|m| *x > m)) {
+        notes.note(node, || format!("the start value {x} of `{name}` is not between its `min` and `max`"));
+    }
+    let needs_start = match variable.causality {
+        Causality::Input | Causality::Parameter | Causality::StructuralParameter => {
+            variable.kind != Kind::Clock && variable.initial != Initial::Calculated
+        }
+        _ => false,
+    };
+    if needs_start && start.is_none() {
+        notes.note(node, || format!("`{name}` is {} without a start value", variable.causality.noun()));
+    }
 }
 
 fn read_one(

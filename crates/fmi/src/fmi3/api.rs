@@ -59,8 +59,6 @@ pub(crate) const NAMES: Names = Names {
     instantiate: "fmi3InstantiateCoSimulation",
     set_real: "fmi3SetFloat64",
     get_real: "fmi3GetFloat64",
-    set_other: "fmi3Set{Float32, Int…, Boolean}",
-    get_other: "fmi3Get{Float32, Int…, Boolean}",
     enter: "fmi3EnterInitializationMode",
     exit: "fmi3ExitInitializationMode",
     step: "fmi3DoStep",

@@ -56,8 +56,11 @@ FMI_EXPORT fmi3Status fmi3DoStep(fmi3Instance c, double t, double h, bool final,
         return fmi3OK; \
     } \
     FMI_EXPORT fmi3Status fmi3Get##Type(fmi3Instance c, const fmi3ValueReference r[], size_t n, T v[], size_t nv) { \
-        if (n != 1 || nv != 1 || (r[0] != 10 + PLACE && r[0] != 30 + PLACE)) return fmi3Error; \
-        v[0] = ((Model *)c)->FIELD; \
+        if (n != nv) return fmi3Error; \
+        for (size_t k = 0; k < n; k++) { \
+            if (r[k] != 10 + PLACE && r[k] != 30 + PLACE) return fmi3Error; \
+            v[k] = ((Model *)c)->FIELD; \
+        } \
         return fmi3OK; \
     }
 SCALAR(Float32, float, f32, 1)

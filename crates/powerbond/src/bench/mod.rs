@@ -81,7 +81,7 @@ pub const SUITES: &[Suite] = &[
         name: "verdict",
         about: "the verdict beside the true error: all benchmark models and random systems, eight methods, several steps",
         rows: verdict::rows,
-        exchangeable: false,
+        exchangeable: true,
     },
     Suite {
         name: "default",

@@ -64,6 +64,15 @@ impl Class {
         }
     }
 
+    /// What is left of a class where outputs are not recomputed after all.
+    pub fn without_refresh(self) -> Self {
+        match self {
+            Class::A => Class::B,
+            Class::C => Class::D,
+            other => other,
+        }
+    }
+
     /// As it is written.
     pub fn name(self) -> &'static str {
         match self {
@@ -147,7 +156,7 @@ pub fn groups(context: &Context<'_>) -> Vec<Vec<usize>> {
     powerbond_core::estimator::Jump::groups(context.network, discrete)
 }
 
-/// Why the feed-through of a member is not found out although it should be, if so.
+/// Whether a member has too many coupled inputs for its feed-through to be found out.
 pub fn too_wide(network: &Network, s: usize) -> bool {
     let member = &network.members[s];
     member.inputs.clone().filter(|&i| network.wiring.is_coupled(i)).count() > MOST_INPUTS

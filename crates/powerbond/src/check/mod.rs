@@ -224,6 +224,10 @@ impl System {
             // Nobody is refreshed, but FMUs are asked whether they could be.
             looked.method.refresh = Refresh::Some(Vec::new());
         }
+        if looked.is_fmu_alone() && looked.simulation.stop.is_none() {
+            // No step is made: any time will do.
+            looked.simulation.stop = Some(At::default(looked.simulation.start.value + 1.0));
+        }
         let mut prepared = looked.prepare()?;
         let failure = match prepared.master.initialize(&mut Nobody) {
             Ok(_) => None,

@@ -286,7 +286,7 @@
   const counts = [["rejected", "attempts taken back"], ["over_tolerance", "steps kept over tolerance"]].filter(([name]) => counted(name));
   if (counts.length) {
     const sum = (name) => runs.reduce((total, run) => total + (run.summary.steps[name] ?? 0), 0);
-    draw(area, `Steps that were not plain ones: ${counts.map(([name, text]) => `${sum(name)} ${text}`).join(", ")}`, "",
+    draw(area, `Steps that did not go smoothly: ${counts.map(([name, text]) => `${sum(name)} ${text}`).join(", ")}`, "",
       runs.flatMap((run) => counts.map(([name, text]) => ({
         label: of(run, text), data: above(run.energy[name], 0), points: true, colour: name === "rejected" ? "fair" : "poor" }))), { height: 130, range: (u, low, high) => [0, Math.max(high, 1) * 1.2] });
   }
@@ -304,7 +304,8 @@
       if (on && !shown.has(name)) {
         const holder = make("div");
         space.append(holder);
-        const plot = draw(holder, name, "", runs.map((run, r) => ({ label: of(run, "value"), data: run.results[name], hue: r })), { height: 180 });
+        const unit = runs.map((run) => run.summary.units?.[name]).find((u) => u && u !== "1");
+        const plot = draw(holder, unit ? `${name} in ${unit}` : name, "", runs.map((run, r) => ({ label: of(run, "value"), data: run.results[name], hue: r })), { height: 180 });
         shown.set(name, [holder, plot]);
       } else if (!on && shown.has(name)) {
         const [holder, plot] = shown.get(name);

@@ -27,6 +27,9 @@ use std::sync::Arc;
 const BATCH: usize = 1 << 20;
 /// Rows of a row group of Parquet: it is kept in memory until it is full.
 const GROUP: usize = 1 << 17;
+/// Rows of a page. Pages of 64 kB are memory that the next row group can use again; larger ones of changing size leave holes
+/// that grow with the run.
+const PAGE: usize = 1 << 13;
 
 /// Rows as record batches of an Arrow IPC stream.
 pub(super) struct Stream {
@@ -105,6 +108,8 @@ pub(super) fn convert(stream: &Path, parquet: &Path) -> io::Result<()> {
         // Numbers of a simulation hardly ever repeat.
         .set_dictionary_enabled(false)
         .set_max_row_group_row_count(Some(GROUP))
+        .set_data_page_row_count_limit(PAGE)
+        .set_write_batch_size(PAGE)
         .set_key_value_metadata(Some(about))
         .build();
     let part = parquet.with_extension("parquet.part");

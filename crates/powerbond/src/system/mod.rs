@@ -402,6 +402,11 @@ impl System {
         toml::read(Arc::new(Source { path: PathBuf::from(name), text: text.to_owned() }))
     }
 
+    /// Whether it was made of a single FMU, without a file.
+    pub(crate) fn is_fmu_alone(&self) -> bool {
+        self.source.text.is_empty() && self.subsystems.len() == 1
+    }
+
     /// The folder of the file; paths in it are relative to this.
     pub fn folder(&self) -> &Path {
         self.source.path.parent().unwrap_or(Path::new(""))

@@ -1,0 +1,167 @@
+//! A subsystem that claims to recompute its outputs while time stands still, and does not, is found out at the start.
+
+mod common;
+
+use powerbond_core::clock::EndRule;
+use powerbond_core::controller::{Limits, Pi};
+use powerbond_core::estimator::Jump;
+use powerbond_core::extrapolation::{Feed, Variable};
+use powerbond_core::identification::{Identifier, Role};
+use powerbond_core::master::{Master, Policies, Settings};
+use powerbond_core::models::{Built, Capability, Equations, Held, variable};
+use powerbond_core::network::{Network, NetworkBuilder, Schedule, ScheduleKind, Seen};
+use powerbond_core::observer::Nobody;
+use powerbond_core::subsystem::{
+    Advance, Binding, Causality, Info, Inputs, Setup, Span, Subsystem, SubsystemError, Variable as Described,
+};
+
+/// A damper: `force = -c · velocity`, fed through.
+#[derive(Clone)]
+struct Damper;
+
+impl Equations<1, 1> for Damper {
+    fn variables(&self) -> Vec<Described> {
+        vec![
+            variable("velocity", Causality::Input, "m/s", ""),
+            variable("force", Causality::Output, "N", ""),
+        ]
+    }
+
+    fn feed_through(&self) -> Vec<(usize, usize)> {
+        vec![(0, 0)]
+    }
+
+    fn step(&mut self, _t: f64, _h: f64, _u: &Held<1>) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+
+    fn output(&self, u: &[f64; 1]) -> [f64; 1] {
+        [-0.8 * u[0]]
+    }
+
+    fn local(&self, _k: usize, _u: &[f64; 1]) -> f64 {
+        f64::NAN
+    }
+}
+
+/// A mass of 1 kg under a force.
+#[derive(Clone)]
+struct Mass(f64);
+
+impl Equations<1, 1> for Mass {
+    fn variables(&self) -> Vec<Described> {
+        vec![
+            variable("force", Causality::Input, "N", ""),
+            variable("velocity", Causality::Output, "m/s", ""),
+        ]
+    }
+
+    fn feed_through(&self) -> Vec<(usize, usize)> {
+        Vec::new()
+    }
+
+    fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
+        // The integral of a parabola.
+        self.0 += h * (u.value[0] + h * (0.5 * u.slope[0] + h * u.curvature[0] / 6.0));
+        Ok(())
+    }
+
+    fn output(&self, _u: &[f64; 1]) -> [f64; 1] {
+        [self.0]
+    }
+
+    fn local(&self, _k: usize, _u: &[f64; 1]) -> f64 {
+        f64::NAN
+    }
+}
+
+/// Answers `evaluate` with the outputs of the last step once it has started.
+struct Lazy {
+    inner: Box<dyn Subsystem>,
+    last: Vec<f64>,
+    started: bool,
+}
+
+impl Subsystem for Lazy {
+    fn info(&self) -> &Info {
+        self.inner.info()
+    }
+
+    fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
+        self.inner.bind(binding)
+    }
+
+    fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
+        self.inner.enter(setup)
+    }
+
+    fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        if self.started {
+            y.copy_from_slice(&self.last);
+            return Ok(());
+        }
+        self.inner.evaluate(u, y)?;
+        self.last = y.to_vec();
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<(), SubsystemError> {
+        self.started = true;
+        self.inner.start()
+    }
+
+    fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        let advance = self.inner.advance(span, u, y)?;
+        self.last.copy_from_slice(y);
+        Ok(advance)
+    }
+
+    fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner.probe(z)
+    }
+}
+
+fn network(lazy: bool) -> Network {
+    let able = Capability { ..common::ABLE };
+    let damper: Box<dyn Subsystem> = Box::new(Built::new("damper", Damper, able));
+    let damper = if lazy { Box::new(Lazy { inner: damper, last: Vec::new(), started: false }) } else { damper };
+    let builder = NetworkBuilder::new()
+        .subsystem("damper", damper)
+        .subsystem("mass", Box::new(Built::new("mass", Mass(1.0), able)))
+        .connect("mass.velocity", "damper.velocity", 1.0)
+        .connect("damper.force", "mass.force", 1.0);
+    builder.build().expect("a sound network").0
+}
+
+fn run(lazy: bool) -> (Vec<usize>, f64) {
+    let network = network(lazy);
+    let stop = 5.0;
+    let limits = Limits { min_step: 1e-7 * stop, max_step: 1e-3 * stop, min_rate: 0.2, max_rate: 1.5 };
+    let mut controller = Pi::ecco(1e-6 * stop, limits);
+    (controller.safety, controller.opening_rate) = (0.9, Some(2.0));
+    let groups = Jump::groups(&network, |_| false);
+    let policies = Policies {
+        schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &[1, 1]),
+        extrapolation: Box::new(Variable::new(vec![2; 2], vec![Feed::Derivatives(2); 2], vec![false; 2])),
+        correction: None,
+        estimators: vec![Box::new(Jump::new(1e-3, &groups, vec![false; 2], 1e-5 * stop))],
+        controller: Box::new(controller),
+        identifier: Some(Identifier::new(&network, &[(0, Role::Waiting)], |_| true)),
+    };
+    let settings = Settings { refresh: vec![0], end_rule: EndRule::Halved, ..Settings::new(0.0, stop) };
+    let mut master = Master::new(network, policies, settings);
+    master.run(&mut Nobody).expect("a sound run");
+    let velocity = master.outputs()[1];
+    (master.lowered().to_vec(), (velocity / (-0.8 * stop).exp() - 1.0).abs())
+}
+
+/// v̇ = -0.8 v has the solution exp(-0.8 t).
+#[test]
+fn a_false_claim_is_found_and_an_honest_one_believed() {
+    let (lowered, error) = run(false);
+    assert!(lowered.is_empty());
+    assert!(error < 1e-3, "{error}");
+    let (lowered, error) = run(true);
+    assert_eq!(lowered, [0], "the damper");
+    assert!(error < 1e-3, "{error}");
+}

@@ -21,10 +21,7 @@ struct Damper;
 
 impl Equations<1, 1> for Damper {
     fn variables(&self) -> Vec<Described> {
-        vec![
-            variable("velocity", Causality::Input, "m/s", ""),
-            variable("force", Causality::Output, "N", ""),
-        ]
+        vec![variable("velocity", Causality::Input, "m/s", ""), variable("force", Causality::Output, "N", "")]
     }
 
     fn feed_through(&self) -> Vec<(usize, usize)> {
@@ -50,10 +47,7 @@ struct Mass(f64);
 
 impl Equations<1, 1> for Mass {
     fn variables(&self) -> Vec<Described> {
-        vec![
-            variable("force", Causality::Input, "N", ""),
-            variable("velocity", Causality::Output, "m/s", ""),
-        ]
+        vec![variable("force", Causality::Input, "N", ""), variable("velocity", Causality::Output, "m/s", "")]
     }
 
     fn feed_through(&self) -> Vec<(usize, usize)> {
@@ -124,7 +118,8 @@ impl Subsystem for Lazy {
 fn network(lazy: bool) -> Network {
     let able = Capability { ..common::ABLE };
     let damper: Box<dyn Subsystem> = Box::new(Built::new("damper", Damper, able));
-    let damper = if lazy { Box::new(Lazy { inner: damper, last: Vec::new(), started: false }) } else { damper };
+    let damper =
+        if lazy { Box::new(Lazy { inner: damper, last: Vec::new(), started: false }) } else { damper };
     let builder = NetworkBuilder::new()
         .subsystem("damper", damper)
         .subsystem("mass", Box::new(Built::new("mass", Mass(1.0), able)))

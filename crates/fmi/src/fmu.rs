@@ -47,6 +47,8 @@ pub struct Options {
     pub sub_steps: u32,
     /// Vary the step size even if the FMU declares that it cannot.
     pub any_step_size: bool,
+    /// No method may cross a step in several shorter ones: starting a step costs too much, or is not allowed.
+    pub whole_steps: bool,
 }
 
 impl Default for Options {
@@ -62,6 +64,7 @@ impl Default for Options {
             input_derivatives: None,
             sub_steps: 1,
             any_step_size: false,
+            whole_steps: false,
         }
     }
 }

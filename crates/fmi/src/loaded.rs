@@ -141,7 +141,8 @@ impl Loaded {
         Capabilities {
             can_restore: interface.can_get_and_set_state && self.has_state(),
             can_refresh: false,
-            sub_steps: interface.can_handle_variable_step_size || options.any_step_size,
+            sub_steps: !options.whole_steps
+                && (interface.can_handle_variable_step_size || options.any_step_size),
             constant_step: !interface.can_handle_variable_step_size && !options.any_step_size,
             input_derivatives: options.input_derivatives.map_or(takes, |wish| wish.min(takes)),
             output_derivatives: if self.has_output_derivatives() {

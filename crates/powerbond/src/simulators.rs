@@ -121,6 +121,7 @@ fn fmu(
         input_derivatives: given.input_derivatives,
         sub_steps: given.sub_steps.unwrap_or(1),
         any_step_size: given.any_step_size,
+        whole_steps: given.whole_steps,
         logging: given.logging,
         log: log.sink(),
         ..Options::default()
@@ -143,7 +144,9 @@ fn fmu(
     let remarks = shortcomings.into_iter().chain(instance.unused());
     let remarks = remarks.map(|text| format!("{name}: {text}")).collect();
     instance.set_can_refresh(can_refresh);
-    if system.method.controller.name() != "fixed" && instance.needs_constant_step() {
+    // The jump norm has an answer of its own to that: constant steps.
+    let varies = system.method.controller.name() != "fixed" && system.method.estimator.name() != "jump";
+    if varies && instance.needs_constant_step() {
         return Err(Error::input(
             path.place(),
             format!(

@@ -126,6 +126,7 @@ pub struct FmuOptions {
     pub input_derivatives: Option<u8>,
     pub sub_steps: Option<u32>,
     pub any_step_size: bool,
+    pub whole_steps: bool,
     pub logging: bool,
 }
 

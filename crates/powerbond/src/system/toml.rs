@@ -285,7 +285,8 @@ fn given(node: Node<'_>) -> Result<Given, Error> {
 /// Keys that only FMUs have.
 fn fmu_options(table: Table<'_>, what: &str) -> Result<FmuOptions, Error> {
     let Some(node) = table.get("options") else { return Ok(FmuOptions::default()) };
-    let known = ["tolerance", "events", "input_derivatives", "sub_steps", "any_step_size", "logging"];
+    let known =
+        ["tolerance", "events", "input_derivatives", "sub_steps", "any_step_size", "whole_steps", "logging"];
     let options = node.table(&format!("`options` of {what}"), &known)?;
     let flag = |key| options.get(key).map_or(Ok(false), |n: Node<'_>| Ok::<bool, Error>(n.flag()?.value));
     let tolerance = match options.get("tolerance") {
@@ -310,6 +311,7 @@ fn fmu_options(table: Table<'_>, what: &str) -> Result<FmuOptions, Error> {
             .map(|n| Ok::<u32, Error>(n.count(1, super::MAX_RATE)?.value))
             .transpose()?,
         any_step_size: flag("any_step_size")?,
+        whole_steps: flag("whole_steps")?,
         logging: flag("logging")?,
     })
 }

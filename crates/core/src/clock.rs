@@ -323,6 +323,56 @@ mod tests {
         assert_eq!((end, hits), (1.0, vec![0.25, 0.5]));
     }
 
+    fn spans(mut clock: Clock, h: f64) -> Vec<Span> {
+        let mut list = Vec::new();
+        while !clock.done() {
+            let span = clock.propose(h).span;
+            clock.advance(span);
+            list.push(span);
+        }
+        list
+    }
+
+    /// 10 s in steps of 3 s: two whole ones, and the last two share 4 s. A known jump at 5 s has the same rule.
+    #[test]
+    fn the_last_two_steps_share_what_is_left() {
+        let ends = |targets: Vec<f64>, h: f64| {
+            let list = spans(Clock::new(0.0, 10.0, EndRule::Halved, None, targets), h);
+            list.iter().map(|s| s.end).collect::<Vec<f64>>()
+        };
+        assert_eq!(ends(vec![], 3.0), [3.0, 6.0, 8.0, 10.0]);
+        assert_eq!(ends(vec![5.0], 3.0), [2.5, 5.0, 7.5, 10.0]);
+        assert_eq!(ends(vec![], 5.0), [5.0, 10.0], "nothing is left to share");
+        assert_eq!(ends(vec![], 20.0), [10.0]);
+        // A shortened step says nothing about the wish.
+        let clock = Clock::new(0.0, 10.0, EndRule::Halved, None, vec![]);
+        assert_eq!((clock.propose(6.0).shortened, clock.propose(4.0).shortened), (true, false));
+        for h in [0.123, 0.7, 3.3, 9.99] {
+            let list = spans(Clock::new(0.0, 10.0, EndRule::Halved, None, vec![]), h);
+            let shortest = list.iter().fold(f64::INFINITY, |a, s| a.min(s.h));
+            assert!(shortest > 0.499 * h, "{h}: {shortest}");
+        }
+    }
+
+    #[test]
+    fn steps_are_multiples_of_a_quantum() {
+        let clock = || Clock::new(0.5, 1.5, EndRule::Halved, None, vec![]).in_multiples_of(0.1);
+        for (h, steps, length) in [(0.1, 10, 0.1), (0.25, 5, 0.2), (0.3, 4, 0.3), (0.01, 10, 0.1)] {
+            let list = spans(clock(), h);
+            assert_eq!(list.len(), steps, "{h}");
+            assert!((list[0].h - length).abs() < 1e-15, "{h}: {}", list[0].h);
+            for span in &list {
+                let n = (span.end - 0.5) / 0.1;
+                assert!((n - n.round()).abs() < 1e-9 && span.end <= 1.5, "{h}: {span:?}");
+            }
+            assert_eq!(list.last().map(|s| s.end), Some(1.5));
+        }
+        // 10^6 steps: counted, not summed.
+        let long = Clock::new(0.0, 1e5, EndRule::Exact, None, vec![]).in_multiples_of(0.1);
+        let (steps, end, _) = walk(long, 0.1);
+        assert_eq!((steps, end), (1_000_000, 1e5));
+    }
+
     #[test]
     fn announced_times_are_hit_once_and_never_too_many_are_kept() {
         let mut clock = Clock::new(0.0, 1.0, EndRule::Exact, None, vec![]);

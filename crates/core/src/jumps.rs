@@ -46,6 +46,12 @@ impl Jumps {
         }
     }
 
+    /// Becomes a copy of `other`, which is about as many inputs.
+    pub(crate) fn copy_from(&mut self, other: &Jumps) {
+        self.by_order.iter_mut().zip(&other.by_order).for_each(|(own, its)| own.copy_from_slice(its));
+        self.order.copy_from_slice(&other.order);
+    }
+
     /// The jump of input `i` against the hold that was used.
     #[inline]
     pub fn held(&self, i: usize) -> f64 {

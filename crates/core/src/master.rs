@@ -119,6 +119,13 @@ pub struct Policies {
     pub identifier: Option<Identifier>,
 }
 
+impl Policies {
+    /// Whether one of them asks for the jumps of all hold orders.
+    fn need_jumps(&self) -> bool {
+        self.extrapolation.needs_jumps() || self.estimators.iter().any(|e| e.needs_jumps())
+    }
+}
+
 /// How a run ended, if not with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -195,8 +202,7 @@ impl Master {
                 refreshes: !settings.refresh.is_empty()
                     || policies.estimators.iter().any(|e| e.improves())
                     || policies.identifier.as_ref().is_some_and(Identifier::improves),
-                jumps: policies.extrapolation.needs_jumps()
-                    || policies.estimators.iter().any(|e| e.needs_jumps()),
+                jumps: policies.need_jumps(),
                 means: policies.extrapolation.gives_means(),
             },
         );

@@ -1,6 +1,6 @@
 //! Two sub-steps instead of one for a subsystem that takes values only: it ends with the right input.
 
-use crate::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
+use crate::subsystem::{Advance, Binding, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError};
 
 /// The share of the step that is left for the tail.
 const TAIL: f64 = 0.1;
@@ -73,6 +73,10 @@ impl Subsystem for Tail {
         self.inner.feed_through(d)
     }
 
+    fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
+        self.inner.set(variable, value)
+    }
+
     fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
         self.inner.output_derivatives(dy)
     }
@@ -91,6 +95,18 @@ impl Subsystem for Tail {
 
     fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {
         self.inner.state(visit)
+    }
+
+    fn packets(&self) -> &[Packet] {
+        self.inner.packets()
+    }
+
+    fn read_packet(&mut self, packet: usize, bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
+        self.inner.read_packet(packet, bytes)
+    }
+
+    fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
+        self.inner.write_packet(packet, bytes)
     }
 
     fn finish(&mut self) -> Result<(), SubsystemError> {

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{ABLE, Correction, Element, Method, bond, master};
+use powerbond_core::extrapolation::Feed;
 use powerbond_core::models::Built;
 use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, ScheduleKind, Seen, VariableName};
 use powerbond_core::observer::Nobody;
@@ -44,8 +45,8 @@ fn listing_order_changes_no_bit() {
         ScheduleKind::Jacobi { fast: Seen::Held },
         ScheduleKind::GaussSeidel { order: None, seen: Seen::Latest },
     ] {
-        for rates in [None, Some(vec![1, 2, 2, 1, 4])] {
-            let method = Method {
+        for (rates, part) in [(None, 0), (Some(vec![1, 2, 2, 1, 4]), 0), (None, 1), (None, 2), (None, 3)] {
+            let classic = Method {
                 schedule: schedule.clone(),
                 rates,
                 hold: 1,
@@ -53,6 +54,20 @@ fn listing_order_changes_no_bit() {
                 estimator: "predictor",
                 controller: "ecco",
                 ..Method::default()
+            };
+            let auto = |feed| Method {
+                hold: 2,
+                variable: Some(feed),
+                identify: true,
+                correction: Correction::None,
+                estimator: "jump",
+                ..classic.clone()
+            };
+            let method = match part {
+                0 => classic,
+                1 => auto(Feed::Derivatives(2)),
+                2 => auto(Feed::Tail),
+                _ => auto(Feed::Mean),
             };
             let run = |listing| {
                 let mut master = master(star(listing), 1.0, &method);

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Correction, Method, master, quarter_car, ring};
 use powerbond_core::correction::Form;
+use powerbond_core::extrapolation::Feed;
 use powerbond_core::network::{Network, ScheduleKind, Seen};
 use powerbond_core::observer::Nobody;
 use powerbond_core::verdict::{Circumstances, Verdict};
@@ -71,6 +72,8 @@ fn no_policy_allocates_while_stepping() {
                                 schedule: schedule.clone(),
                                 rates: None,
                                 hold,
+                                variable: None,
+                                identify: false,
                                 correction,
                                 estimator,
                                 controller,
@@ -87,6 +90,43 @@ fn no_policy_allocates_while_stepping() {
         }
     }
     assert_eq!(combinations, 2160);
+}
+
+/// The default method and each of its parts: variable orders, however subsystems are fed, the jump norm, identified feed-through.
+#[test]
+fn no_part_of_the_default_method_allocates_while_stepping() {
+    let feeds = [Feed::Derivatives(2), Feed::Tail, Feed::Value, Feed::Mean, Feed::Dithered];
+    let steers = [
+        ("none", "fixed"),
+        ("jump", "ecco"),
+        ("jump", "rejecting"),
+        ("energy", "ecco"),
+        ("jump and richardson", "ecco"),
+    ];
+    let corrections = [Correction::None, Correction::NepceGated(0.5), Correction::Energy(Form::Difference)];
+    for feed in feeds {
+        for (estimator, controller) in steers {
+            for correction in corrections {
+                for identify in [false, true] {
+                    for refresh in [false, true] {
+                        let method = Method {
+                            hold: 2,
+                            variable: Some(feed),
+                            identify,
+                            correction,
+                            estimator,
+                            controller,
+                            refresh,
+                            step: 1e-4,
+                            ..Method::default()
+                        };
+                        check(&method, false);
+                        check(&method, true);
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Simulators move to their threads and back; nothing is made for it.
@@ -110,7 +150,7 @@ fn check(method: &Method, fast: bool) {
         let mut master = master(network, 1e3, &method);
         master.initialize(&mut Nobody).expect("a sound start");
         let before = COUNT.with(Cell::get);
-        for _ in 0..20 {
+        for _ in 0..30 {
             master.step(&mut verdict).expect("a sound step");
         }
         let count = COUNT.with(Cell::get) - before;

@@ -9,15 +9,16 @@ use powerbond_core::correction::{
 };
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::{
-    BigStep, Blame, Energy, ErrorEstimator, Estimate, OutputTolerance, Predictor, Residual, Richardson,
+    BigStep, Blame, Energy, ErrorEstimator, Estimate, Jump, OutputTolerance, Predictor, Residual, Richardson,
     Tolerance,
 };
-use powerbond_core::extrapolation::Polynomial;
+use powerbond_core::extrapolation::{Extrapolation, Feed, Polynomial, Variable};
+use powerbond_core::identification::{Identifier, Role};
 use powerbond_core::master::{Master, Policies, Settings};
 use powerbond_core::models::error_study::Split;
 use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::network::{
-    BondSpec, Network, NetworkBuilder, PortSpec, Schedule, ScheduleKind, Seen, VariableName,
+    BondSpec, Member, Network, NetworkBuilder, PortSpec, Schedule, ScheduleKind, Seen, VariableName,
 };
 use powerbond_core::observer::{Flow, Observer, StepReport};
 use powerbond_core::signal::Signal;
@@ -26,6 +27,7 @@ use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
     SubsystemError,
 };
+use powerbond_core::tail::Tail;
 use powerbond_core::tape::{Persist, Tape};
 use powerbond_core::view::StepView;
 
@@ -210,6 +212,8 @@ impl StepController for Planned {
 enum Correction {
     None,
     Nepce(FeedThroughGain),
+    /// Gated, with feed-through from the models or as identified.
+    Gated,
     Energy(Form),
 }
 
@@ -219,6 +223,9 @@ struct Method {
     kind: ScheduleKind,
     rates: [u32; 2],
     order: u8,
+    /// The order of the hold varies, and subsystems are fed like this.
+    variable: Option<Feed>,
+    identify: bool,
     correction: Correction,
     refresh: bool,
     quadrature: Quadrature,
@@ -227,6 +234,7 @@ struct Method {
     extrapolate: bool,
     energy: bool,
     predictor: bool,
+    jump: bool,
 }
 
 fn estimators(method: &Method, network: &Network) -> Vec<Box<dyn ErrorEstimator>> {
@@ -245,11 +253,24 @@ fn estimators(method: &Method, network: &Network) -> Vec<Box<dyn ErrorEstimator>
         let tolerance = vec![OutputTolerance { absolute: 0.1, rho: 1e-3 }; n];
         list.push(Box::new(Predictor::new(tolerance, method.order)));
     }
+    if method.jump {
+        let values_only = !matches!(method.variable, None | Some(Feed::Derivatives(_)));
+        let groups = Jump::groups(network, |_| false);
+        // All steps are small enough to look for noise.
+        list.push(Box::new(Jump::new(1e-3, &groups, vec![values_only; network.n_inputs], 1.0)));
+    }
     list
 }
 
 fn master(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Master {
-    let network = car(method.integrator, "yes");
+    let mut network = car(method.integrator, "yes");
+    if method.variable == Some(Feed::Tail) {
+        let tailed = |m: Member| {
+            let n = m.inputs.len();
+            m.wrapped(|inner| Box::new(Tail::new(inner, n)))
+        };
+        network.members = network.members.into_iter().map(tailed).collect();
+    }
     let orders = vec![method.order; network.n_inputs];
     let correction: Option<Box<dyn InputCorrection>> = match method.correction {
         Correction::None => None,
@@ -257,6 +278,13 @@ fn master(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Ma
             let gains = vec![gain; network.feed_through.len()];
             let alpha = vec![0.4; network.n_inputs];
             Some(Box::new(Nepce::new(&network, alpha, StepRatio::Growth, gains, &orders)))
+        }
+        Correction::Gated => {
+            let gains = vec![FeedThroughGain::Model; network.feed_through.len()];
+            let alpha = vec![0.4; network.n_inputs];
+            let mut nepce = Nepce::new(&network, alpha, StepRatio::Growth, gains, &orders);
+            nepce.set_gated(true);
+            Some(Box::new(nepce))
         }
         Correction::Energy(form) => {
             // The wheel takes the force (input 1) and gives the velocity (output 1); the product leaves it.
@@ -271,10 +299,17 @@ fn master(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Ma
             Some(Box::new(EnergyCorrection::new(vec![side], form)))
         }
     };
+    let n = network.n_inputs;
+    let extrapolation: Box<dyn Extrapolation> = match method.variable {
+        Some(feed) => Box::new(Variable::new(vec![2; n], vec![feed; n], vec![false; n])),
+        None => Box::new(Polynomial::new(orders, vec![2; n])),
+    };
     let policies = Policies {
-        identifier: None,
+        identifier: method
+            .identify
+            .then(|| Identifier::new(&network, &[(0, Role::Improved), (1, Role::Known)], |_| true)),
         schedule: Schedule::new(&network, &method.kind, &method.rates),
-        extrapolation: Box::new(Polynomial::new(orders, vec![2; network.n_inputs])),
+        extrapolation,
         correction,
         estimators: estimators(method, &network),
         controller,
@@ -302,12 +337,24 @@ fn random_method(random: &mut Random) -> Method {
         Correction::Nepce(FeedThroughGain::Model),
         Correction::Energy(Form::Power),
         Correction::Energy(Form::Difference),
+        Correction::Gated,
+    ];
+    let feeds = [
+        Some(Feed::Derivatives(2)),
+        Some(Feed::Tail),
+        Some(Feed::Mean),
+        Some(Feed::Dithered),
+        None,
+        None,
+        None,
     ];
     Method {
         kind: kinds[random.below(4)].clone(),
         rates: [[1, 1], [1, 3], [4, 1], [2, 2]][random.below(4)],
         order: random.below(3) as u8,
-        correction: corrections[random.below(5)],
+        variable: feeds[random.below(7)],
+        identify: random.flip(),
+        correction: corrections[random.below(6)],
         refresh: random.flip(),
         quadrature: if random.flip() { Quadrature::Rectangle } else { Quadrature::Trapezoid },
         integrator: if random.flip() { "euler" } else { "accurate" },
@@ -315,6 +362,7 @@ fn random_method(random: &mut Random) -> Method {
         extrapolate: random.flip(),
         energy: random.flip(),
         predictor: random.flip(),
+        jump: random.flip(),
     }
 }
 
@@ -328,8 +376,23 @@ fn sums(master: &Master) -> Vec<u64> {
     for s in master.watch().spikes(0) {
         all.extend([s.start, s.end, s.peak, s.peak_time, s.level]);
     }
+    for found in master.identified() {
+        all.extend([found.gain, found.confidence]);
+    }
+    all.extend(master.order_counts().iter().flatten().map(|&n| n as f64));
     for (_, c) in master.corrections() {
         all.extend([c.added, c.removed, c.uncorrected, c.steps, c.capped, c.idle]);
+    }
+    all.iter().map(|v| v.to_bits()).collect()
+}
+
+/// What the driving estimator found out, as bits.
+fn told(master: &Master) -> Vec<u64> {
+    let mut all = Vec::new();
+    if let Some(driving) = master.driving() {
+        all.extend(driving.limited().iter().map(|&n| n as f64));
+        all.extend(driving.noise());
+        all.extend(driving.crossed().iter().flat_map(|(n, c)| [*n as f64, c.time, c.step, c.norm]));
     }
     all.iter().map(|v| v.to_bits()).collect()
 }
@@ -347,7 +410,7 @@ fn a_rejected_attempt_leaves_every_bit_as_it_was() {
             let mut master = master(&method, Box::new(controller), 0.1);
             let mut bits = Bits::default();
             master.run(&mut bits).unwrap_or_else(|e| panic!("case {case}, {method:?}: {e:?}"));
-            let sums = sums(&master);
+            let sums = [sums(&master), told(&master)];
             (bits, sums, master.statistics().clone())
         };
         let (straight, straight_sums, straight_count) = run(false);
@@ -396,6 +459,8 @@ fn richardson_energy_and_predictor_work_in_one_run() {
         kind: ScheduleKind::Jacobi { fast: Seen::Held },
         rates: [1, 1],
         order: 1,
+        variable: None,
+        identify: false,
         correction: Correction::None,
         refresh: false,
         quadrature: Quadrature::Rectangle,
@@ -404,6 +469,7 @@ fn richardson_energy_and_predictor_work_in_one_run() {
         extrapolate: false,
         energy: true,
         predictor: true,
+        jump: false,
     };
     struct Worst([f64; 3]);
     impl Observer for Worst {

@@ -652,6 +652,12 @@ impl System {
             let given = self.simulation.step.as_ref().map(|at| at.value);
             return (wanted.clone(), given.unwrap_or(catalogue::FIRST_STEP * duration));
         };
+        // Nobody chose this step: it may as well be a multiple of what a subsystem steps in.
+        let own = network.members.iter().filter_map(|m| m.capabilities.fixed_step).fold(0.0, f64::max);
+        let step = match self.simulation.step {
+            None if own > 0.0 => own * (step / own).floor().max(1.0),
+            _ => step,
+        };
         warnings.push(format!(
             "{why}: the step is constant, {} s; `step` in `[simulation]` sets another",
             short(step)

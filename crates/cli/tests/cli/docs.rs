@@ -9,6 +9,7 @@ use std::path::Path;
 const PAGES: &[&str] = &[
     "README.md",
     "docs/system-file.md",
+    "docs/default-method.md",
     "docs/results.md",
     "docs/run.md",
     "docs/verdict.md",
@@ -164,9 +165,11 @@ fn the_table_of_methods_in_the_readme_is_measured() {
         assert!(readme.contains(&row), "the README needs the row\n{row}");
     };
     let system = readme_system();
-    check("constant step of 1 ms", system.split("[method]").next().unwrap(), &["-s", "1e-3"]);
-    check("ECCO", &system, &[]);
-    check("ECCO, inputs extrapolated (`hold = 1`)", &edit(&system, "[method]", "[method]\nhold = 1"), &[]);
+    check("constant step of 1 ms", &system, &["-s", "1e-3"]);
+    check("ECCO", EXAMPLE, &[]);
+    check("ECCO, inputs extrapolated (`hold = 1`)", &edit(EXAMPLE, "[method]", "[method]\nhold = 1"), &[]);
+    check("the default, `--tolerance 1e-2`", &system, &["--tolerance", "1e-2"]);
+    check("the default, `--tolerance 1e-3`", &system, &[]);
 }
 
 #[test]

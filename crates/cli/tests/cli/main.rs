@@ -1,5 +1,6 @@
 //! The `powerbond` command from end to end: what a user types, and what comes back.
 
+mod auto;
 mod bad_options;
 mod bad_systems;
 mod c_fmus;

@@ -219,6 +219,9 @@ impl Persist for Jump {
         tape.push(self.since_restart as f64);
         self.recent.iter().flatten().for_each(|j| tape.extend(j));
         self.limited.iter().for_each(|&n| tape.push(n as f64));
+        tape.push(self.crossings as f64);
+        let crossed = self.crossed.unwrap_or(Crossed { input: 0, time: 0.0, step: 0.0, norm: 0.0 });
+        tape.extend(&[crossed.input as f64, crossed.time, crossed.step, crossed.norm]);
     }
 
     fn load(&mut self, tape: &mut Tape) {
@@ -231,6 +234,9 @@ impl Persist for Jump {
         self.since_restart = tape.pull() as u64;
         self.recent.iter_mut().flatten().for_each(|j| tape.fill(j));
         self.limited.iter_mut().for_each(|n| *n = tape.pull() as u64);
+        self.crossings = tape.pull() as u64;
+        let [input, time, step, norm] = [(); 4].map(|()| tape.pull());
+        self.crossed = (self.crossings > 0).then_some(Crossed { input: input as usize, time, step, norm });
     }
 }
 

@@ -8,6 +8,7 @@ use crate::error::RunError;
 use crate::estimator::{BigStep, Estimate};
 use crate::exchange::{Exchange, Swept};
 use crate::history::{History, NODES};
+use crate::jumps::Jumps;
 use crate::network::Network;
 use crate::observer::{Flow, Observer, StepReport};
 use crate::subsystem::Span;
@@ -70,6 +71,8 @@ struct FirstHalf {
     feed_through: Vec<f64>,
     probes: Vec<f64>,
     estimates: Vec<Estimate>,
+    jumps: Option<Jumps>,
+    limited_by: Option<usize>,
     after_restart: bool,
     event: bool,
 }
@@ -96,6 +99,8 @@ impl Doubling {
             feed_through: vec![0.0; network.feed_through.len()],
             probes: vec![0.0; network.n_probes],
             estimates: vec![Estimate { norm: 0.0, order: 1.0 }; policies.estimators.len()],
+            jumps: policies.need_jumps().then(|| Jumps::new(nu)),
+            limited_by: None,
             after_restart: false,
             event: false,
         };
@@ -157,6 +162,9 @@ impl FirstHalf {
         self.feed_through.copy_from_slice(feed_through);
         self.probes.copy_from_slice(probes);
         self.estimates.copy_from_slice(estimates);
+        if let (Some(own), Some(its)) = (&mut self.jumps, view.jumps) {
+            own.copy_from(its);
+        }
         self.after_restart = view.after_restart;
     }
 }
@@ -230,6 +238,7 @@ impl Master {
             let view = view!(self, pair.halves[0]);
             doubling.first.keep(&view, &self.feed_through, &self.probes, &self.estimates);
             doubling.first.event = event;
+            doubling.first.limited_by = self.policies.estimators.first().and_then(|e| e.limiting());
             doubling.complete = true;
             self.doubling = Some(doubling);
         }
@@ -315,7 +324,7 @@ impl Master {
             bonds: &self.network.bonds,
             wiring: &self.network.wiring,
             feed_through: self.needs_feed_through.then_some(&first.feed_through[..]),
-            jumps: None,
+            jumps: first.jumps.as_ref(),
             external: &self.external,
             doubled: None,
             after_restart: first.after_restart,
@@ -327,7 +336,7 @@ impl Master {
             probes: &first.probes,
             rejections,
             over_tolerance,
-            limited_by: None,
+            limited_by: first.limited_by,
         };
         let flow = observer.accepted(&view, &report);
         self.clock.advance(spans[0]);

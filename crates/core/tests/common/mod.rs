@@ -6,9 +6,10 @@ use powerbond_core::correction::{
     EffortSide, EnergyCorrection, FeedThroughGain, Form, InputCorrection, Nepce, StepRatio,
 };
 use powerbond_core::estimator::{
-    BigStep, Energy, ErrorEstimator, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
+    BigStep, Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
 };
-use powerbond_core::extrapolation::Polynomial;
+use powerbond_core::extrapolation::{Extrapolation, Feed, Polynomial, Variable as VariableHold};
+use powerbond_core::identification::{Identifier, Role};
 use powerbond_core::master::{Master, Policies, Settings};
 use powerbond_core::models::{Built, Capability, Equations, Held, variable};
 use powerbond_core::network::{
@@ -108,6 +109,8 @@ pub enum Correction {
     Nepce(f64),
     /// α, feed-through from the models.
     NepceModel(f64),
+    /// α, weighed by how long defects last; feed-through from the models or as identified.
+    NepceGated(f64),
     Energy(Form),
 }
 
@@ -127,6 +130,10 @@ pub struct Method {
     pub schedule: ScheduleKind,
     pub rates: Option<Vec<u32>>,
     pub hold: u8,
+    /// The order of the hold varies, and every subsystem is fed like this.
+    pub variable: Option<Feed>,
+    /// The feed-through of all members is identified.
+    pub identify: bool,
     pub correction: Correction,
     pub estimator: &'static str,
     pub controller: &'static str,
@@ -141,6 +148,8 @@ impl Default for Method {
             schedule: ScheduleKind::Jacobi { fast: Seen::Held },
             rates: None,
             hold: 0,
+            variable: None,
+            identify: false,
             correction: Correction::None,
             estimator: "none",
             controller: "fixed",
@@ -152,7 +161,14 @@ impl Default for Method {
 }
 
 /// A master for `network` from 0 to `stop`.
-pub fn master(network: Network, stop: f64, method: &Method) -> Master {
+pub fn master(mut network: Network, stop: f64, method: &Method) -> Master {
+    if method.variable == Some(Feed::Tail) {
+        let tailed = |member: powerbond_core::network::Member| {
+            let n = member.inputs.len();
+            member.wrapped(|inner| Box::new(powerbond_core::tail::Tail::new(inner, n)))
+        };
+        network.members = network.members.into_iter().map(tailed).collect();
+    }
     let (n, ny, nb) = (network.n_inputs, network.n_outputs, network.bonds.bonds.len());
     let rates = method.rates.clone().unwrap_or_else(|| vec![1; network.members.len()]);
     let holds = vec![method.hold; n];
@@ -164,6 +180,12 @@ pub fn master(network: Network, stop: f64, method: &Method) -> Master {
         Correction::None => None,
         Correction::Nepce(alpha) => nepce(alpha, FeedThroughGain::Ignored),
         Correction::NepceModel(alpha) => nepce(alpha, FeedThroughGain::Model),
+        Correction::NepceGated(alpha) => {
+            let gains = vec![FeedThroughGain::Model; network.feed_through.len()];
+            let mut nepce = Nepce::new(&network, vec![alpha; n], StepRatio::Growth, gains, &holds);
+            nepce.set_gated(true);
+            Some(Box::new(nepce))
+        }
         Correction::Energy(form) => Some(Box::new(EnergyCorrection::new(effort_sides(&network), form))),
     };
     let energy = || -> Box<dyn ErrorEstimator> {
@@ -178,7 +200,14 @@ pub fn master(network: Network, stop: f64, method: &Method) -> Master {
         richardson.extrapolate = true;
         Box::new(richardson)
     };
+    let values_only = !matches!(method.variable, None | Some(Feed::Derivatives(_)));
+    let jump = || -> Box<dyn ErrorEstimator> {
+        let groups = Jump::groups(&network, |_| false);
+        Box::new(Jump::new(1e-3, &groups, vec![values_only; n], 1e-5 * stop))
+    };
     let estimators = match method.estimator {
+        "jump" => vec![jump()],
+        "jump and richardson" => vec![jump(), richardson(BigStep::Modified)],
         "energy" => vec![energy()],
         "predictor" => vec![predictor()],
         "both" => vec![energy(), predictor()],
@@ -199,10 +228,17 @@ pub fn master(network: Network, stop: f64, method: &Method) -> Master {
         network.evaluation_order.iter().copied().filter(|s| method.refresh && has_feed_through(s)).collect();
     let handed =
         (0..n).map(|i| network.members[network.owner_of_input[i]].capabilities.input_derivatives).collect();
+    let mut known = vec![false; n];
+    network.externals.iter().for_each(|e| known[e.input] = true);
+    let extrapolation: Box<dyn Extrapolation> = match method.variable {
+        Some(feed) => Box::new(VariableHold::new(vec![2; n], vec![feed; n], known)),
+        None => Box::new(Polynomial::new(holds, handed)),
+    };
+    let members: Vec<(usize, Role)> = (0..network.members.len()).map(|s| (s, Role::Improved)).collect();
     let policies = Policies {
-        identifier: None,
+        identifier: method.identify.then(|| Identifier::new(&network, &members, |_| true)),
         schedule: Schedule::new(&network, &method.schedule, &rates),
-        extrapolation: Box::new(Polynomial::new(holds, handed)),
+        extrapolation,
         correction,
         estimators,
         controller,

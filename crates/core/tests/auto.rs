@@ -1,0 +1,404 @@
+//! The parts of the default method on signals whose answer is known: orders, means, tails, groups, noise, identified feed-through.
+
+use powerbond_core::controller::{Fixed, Limits, Pi, StepController};
+use powerbond_core::estimator::{ErrorEstimator, Jump};
+use powerbond_core::extrapolation::{Feed, Variable as VariableHold};
+use powerbond_core::identification::{Identifier, Role};
+use powerbond_core::master::{Master, Policies, Settings};
+use powerbond_core::network::{
+    BondSpec, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Schedule, ScheduleKind, Seen,
+    VariableName,
+};
+use powerbond_core::observer::{Flow, Nobody, Observer, StepReport};
+use powerbond_core::subsystem::{
+    Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
+    SubsystemError, Variable,
+};
+use powerbond_core::tail::Tail;
+use powerbond_core::view::StepView;
+
+fn variable(name: &str, causality: Causality) -> Variable {
+    powerbond_core::models::variable(name, causality, "1", "")
+}
+
+/// `y = f(t)`: an output that knows its own course, whatever the steps.
+struct Course {
+    f: fn(f64) -> f64,
+    t: f64,
+    info: Info,
+}
+
+impl Course {
+    fn boxed(f: fn(f64) -> f64) -> Box<dyn Subsystem> {
+        let info = Info {
+            kind: "course".into(),
+            variables: vec![variable("y", Causality::Output)],
+            feed_through: FeedThrough::Declared(Vec::new()),
+            capabilities: Capabilities { can_refresh: true, input_derivatives: 2, ..Capabilities::default() },
+        };
+        Box::new(Course { f, t: 0.0, info })
+    }
+}
+
+impl Subsystem for Course {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+    fn bind(&mut self, _binding: &Binding) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+    fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
+        self.t = setup.start;
+        Ok(())
+    }
+    fn evaluate(&mut self, _u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        y[0] = (self.f)(self.t);
+        Ok(())
+    }
+    fn advance(&mut self, span: Span, _u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        self.t = span.end;
+        y[0] = (self.f)(self.t);
+        Ok(Advance::whole(span))
+    }
+    fn probe(&mut self, _z: &mut [f64]) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+}
+
+/// `x' = u`, exact for a parabola; `y = x + 0.5 u`, with the input at the end of the last (sub-)step.
+struct Integrator {
+    x: f64,
+    u: f64,
+    info: Info,
+}
+
+const GAIN: f64 = 0.5;
+
+impl Integrator {
+    fn boxed(derivatives: u8) -> Box<dyn Subsystem> {
+        let info = Info {
+            kind: "integrator".into(),
+            variables: vec![variable("u", Causality::Input), variable("y", Causality::Output)],
+            feed_through: FeedThrough::Declared(vec![(1, 0)]),
+            capabilities: Capabilities {
+                sub_steps: true,
+                input_derivatives: derivatives,
+                ..Capabilities::default()
+            },
+        };
+        Box::new(Integrator { x: 0.0, u: 0.0, info })
+    }
+}
+
+impl Subsystem for Integrator {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+    fn bind(&mut self, _binding: &Binding) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+    fn enter(&mut self, _setup: &Setup) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+    fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        self.u = u.value[0];
+        y[0] = self.x + GAIN * self.u;
+        Ok(())
+    }
+    fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        let of = |list: &[f64]| list.first().copied().unwrap_or(0.0);
+        self.x += span.h * (u.value[0] + span.h * (of(u.slope) / 2.0 + span.h * of(u.curvature) / 6.0));
+        self.u = u.at(0, span.h);
+        y[0] = self.x + GAIN * self.u;
+        Ok(Advance::whole(span))
+    }
+    fn probe(&mut self, _z: &mut [f64]) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+}
+
+fn fed_by(f: fn(f64) -> f64, sink: Box<dyn Subsystem>) -> (Network, Names) {
+    let builder = NetworkBuilder::new().subsystem("a", Course::boxed(f)).subsystem("b", sink);
+    builder.connect("a.y", "b.u", 1.0).build().expect("a sound system")
+}
+
+/// What is wanted of a run of one input.
+struct Wanted {
+    feed: Feed,
+    jumps: bool,
+    identify: bool,
+    adaptive: Option<f64>,
+    step: f64,
+    stop: f64,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Wanted {
+            feed: Feed::Derivatives(2),
+            jumps: false,
+            identify: false,
+            adaptive: None,
+            step: 0.01,
+            stop: 1.0,
+        }
+    }
+}
+
+fn master((network, _): (Network, Names), wanted: &Wanted) -> Master {
+    let n = network.n_inputs;
+    let values_only = vec![!matches!(wanted.feed, Feed::Derivatives(_)); n];
+    let tolerance = wanted.adaptive.unwrap_or(1e-3);
+    let jump = Jump::new(tolerance, &Jump::groups(&network, |_| false), values_only, 1e-5 * wanted.stop);
+    let estimators: Vec<Box<dyn ErrorEstimator>> =
+        if wanted.jumps || wanted.adaptive.is_some() { vec![Box::new(jump)] } else { Vec::new() };
+    let limits =
+        Limits { min_step: 1e-7 * wanted.stop, max_step: 1e-3 * wanted.stop, min_rate: 0.2, max_rate: 1.5 };
+    let controller: Box<dyn StepController> = match wanted.adaptive {
+        Some(_) => {
+            Box::new(Pi { safety: 0.9, opening_rate: Some(2.0), ..Pi::ecco(1e-6 * wanted.stop, limits) })
+        }
+        None => Box::new(Fixed { step: wanted.step }),
+    };
+    let members: Vec<(usize, Role)> = (0..network.members.len()).map(|s| (s, Role::Improved)).collect();
+    let policies = Policies {
+        identifier: wanted.identify.then(|| Identifier::new(&network, &members, |_| true)),
+        schedule: Schedule::new(
+            &network,
+            &ScheduleKind::Jacobi { fast: Seen::Held },
+            &vec![1; network.members.len()],
+        ),
+        extrapolation: Box::new(VariableHold::new(vec![2; n], vec![wanted.feed; n], vec![false; n])),
+        correction: None,
+        estimators,
+        controller,
+    };
+    Master::new(network, policies, Settings::new(0.0, wanted.stop))
+}
+
+fn orders(f: fn(f64) -> f64, feed: Feed) -> [u64; 3] {
+    let takes = if let Feed::Derivatives(k) = feed { k } else { 0 };
+    let mut master = master(fed_by(f, Integrator::boxed(takes)), &Wanted { feed, ..Wanted::default() });
+    master.run(&mut Nobody).expect("a sound run");
+    master.order_counts()[0]
+}
+
+/// Marsaglia's xorshift of the bits of t: a number in -1 … 1 that looks random.
+fn dice(t: f64) -> f64 {
+    let mut x = t.to_bits() | 1;
+    for _ in 0..3 {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+    }
+    (x >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+#[test]
+fn the_order_follows_the_signal() {
+    // Of 100 steps the first ones look for the order: two to have nodes enough, some for the memory of 0.8.
+    let [_, _, second] = orders(|t| 1.0 + 2.0 * t + 3.0 * t * t, Feed::Derivatives(2));
+    assert!(second >= 90, "a parabola: {second}");
+    let [_, first, second] = orders(|t| (3.0 * t).sin(), Feed::Derivatives(2));
+    assert!(second >= 80 && first < 20, "a sine: {first} {second}");
+    // A predictor of order m makes of white noise sqrt(2), sqrt(6), sqrt(20) times the noise.
+    let [zeroth, _, _] = orders(dice, Feed::Derivatives(2));
+    assert!(zeroth >= 80, "noise: {zeroth}");
+    // A staircase with a step at every fifth point.
+    let [zeroth, _, _] = orders(|t| (t / 0.05 + 1e-6).floor(), Feed::Derivatives(2));
+    assert!(zeroth >= 80, "a staircase: {zeroth}");
+    // What a subsystem does not take, it is not given.
+    assert_eq!(orders(|t| t * t, Feed::Value), [100, 0, 0]);
+    assert_eq!(orders(|t| t * t, Feed::Derivatives(1))[2], 0);
+}
+
+/// ∫ 1 + 2t + 3t² from 0 to 1 is 3. After its order is found every step is exact, however the subsystem is fed.
+#[test]
+fn a_parabola_is_integrated_exactly_whatever_a_subsystem_takes() {
+    struct Late {
+        from: f64,
+        feed: f64,
+        end: f64,
+    }
+    impl Observer for Late {
+        fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
+            if step.span.start >= self.from {
+                // What the step adds to x, less what the parabola adds: y - u/2 at both ends.
+                let x = |t: f64| t * (1.0 + t * (1.0 + t));
+                let u = |t: f64| 1.0 + t * (2.0 + 3.0 * t);
+                let (a, b) = (step.span.start, step.span.end);
+                let moved = step.y_step[1] - step.y_prev[1];
+                self.feed = self.feed.max((moved - (x(b) - x(a)) - GAIN * (u(b) - u(a))).abs());
+                self.end = self.end.max((step.held_end[0] - u(b)).abs());
+            }
+            Flow::Continue
+        }
+    }
+    for (feed, owed) in [
+        (Feed::Derivatives(2), 0.0),
+        (Feed::Tail, 0.0),
+        // The output feeds the mean through, not the end: half of u(t+h) - mean = h(1 + 3t) + 2h², once at each end of a step;
+        // the difference of both is at most (3h + …)·h/2.
+        (Feed::Mean, 0.5 * (3.0 * 0.01 * 0.01 + 1e-9)),
+    ] {
+        let sink = Integrator::boxed(if feed == Feed::Derivatives(2) { 2 } else { 0 });
+        let (mut network, names) = fed_by(|t| 1.0 + t * (2.0 + 3.0 * t), sink);
+        if feed == Feed::Tail {
+            network.members = network
+                .members
+                .into_iter()
+                .map(|m| {
+                    let n = m.inputs.len();
+                    if n > 0 { m.wrapped(|inner| Box::new(Tail::new(inner, n))) } else { m }
+                })
+                .collect();
+        }
+        let mut master = master((network, names), &Wanted { feed, ..Wanted::default() });
+        let mut late = Late { from: 0.3, feed: 0.0, end: 0.0 };
+        master.run(&mut late).expect("a sound run");
+        assert!(late.feed <= owed + 1e-12, "{feed:?}: {}", late.feed);
+        assert!(late.end < 1e-12, "{feed:?}: the end of the hold is that of the parabola: {}", late.end);
+    }
+}
+
+/// Two parts: 0.9 h with (mean - 0.1 p(h))/0.9, then 0.1 h with p(h). Of p = 1 + 2τ + 3τ² over h = 0.5: mean 1.75, p(h) = 2.75.
+#[test]
+fn a_tail_has_the_mean_of_the_hold_and_ends_with_its_end() {
+    let mut tail = Tail::new(Integrator::boxed(0), 1);
+    assert_eq!(tail.info().capabilities.input_derivatives, 2);
+    tail.enter(&Setup { start: 0.0, stop: 1.0 }).expect("it starts");
+    let mut y = [0.0];
+    let span = Span { start: 0.0, end: 0.5, h: 0.5 };
+    let u = Inputs { value: &[1.0], slope: &[2.0], curvature: &[6.0] };
+    let advance = tail.advance(span, u, &mut y).expect("it steps");
+    assert_eq!(advance.reached, 0.5);
+    // x = 0.5 · 1.75, and y = x + 0.5 · 2.75.
+    assert!((y[0] - (0.875 + 0.5 * 2.75)).abs() < 1e-15, "{}", y[0]);
+    // A constant needs no second part: one call, the same result.
+    tail.advance(Span { start: 0.5, end: 1.0, h: 0.5 }, Inputs::constant(&[2.0]), &mut y).expect("it steps");
+    assert!((y[0] - (0.875 + 1.0 + 0.5 * 2.0)).abs() < 1e-15, "{}", y[0]);
+}
+
+#[test]
+fn groups_are_bonds_then_pairs_and_skip_what_is_not_judged() {
+    let name = |text: &str| VariableName::parse(text).expect("a full name");
+    let model =
+        |name: &str| powerbond_core::models::find(name).expect("a model").build(&[]).expect("its parameters");
+    let port = |subsystem: &str, input: &str, output: &str, sign: f64| PortSpec {
+        inputs: vec![VariableName::new(subsystem, input)],
+        outputs: vec![VariableName::new(subsystem, output)],
+        sign,
+        ratio: 1.0,
+    };
+    // Two oscillators: force and velocity are a bond, the position goes the same way beside it; a watcher listens to both.
+    let (network, names) = NetworkBuilder::new()
+        .subsystem("giver", model("oscillator/force-giver"))
+        .subsystem("mass", model("oscillator/mass"))
+        .subsystem("one", model("algebraic/gain"))
+        .subsystem("two", model("algebraic/gain"))
+        .connect("mass.position", "giver.position", 1.0)
+        .connect("mass.velocity", "giver.velocity", 1.0)
+        .connect("giver.force", "mass.force", 1.0)
+        .connection(ConnectionSpec {
+            from: vec![(name("mass.velocity"), 1.0)],
+            to: name("one.u"),
+            offset: 0.0,
+            convert_units: false,
+        })
+        .connect("one.y", "two.u", 1.0)
+        .bond(BondSpec {
+            name: "spring".into(),
+            ports: vec![port("mass", "force", "velocity", -1.0), port("giver", "velocity", "force", 1.0)],
+        })
+        .build()
+        .expect("a sound system");
+    let named = |skip: &str| -> Vec<Vec<String>> {
+        let groups = Jump::groups(&network, |i| names.inputs[i].to_string() == skip);
+        let group = |g: Vec<usize>| g.into_iter().map(|i| names.inputs[i].to_string()).collect();
+        groups.into_iter().map(group).collect()
+    };
+    assert_eq!(
+        named(""),
+        [vec!["mass.force", "giver.velocity", "giver.position"], vec!["one.u"], vec!["two.u"]]
+    );
+    assert_eq!(named("one.u"), [vec!["mass.force", "giver.velocity", "giver.position"], vec!["two.u"]]);
+}
+
+/// The first looks at noise are at the first steps: 1e-6 of the run.
+#[test]
+fn noise_is_found_and_a_kink_is_none() {
+    let noise = |f: fn(f64) -> f64| {
+        let wanted = Wanted { adaptive: Some(1e-3), stop: 10.0, ..Wanted::default() };
+        let mut master = master(fed_by(f, Integrator::boxed(2)), &wanted);
+        let mut largest = 0.0f64;
+        master.initialize(&mut Nobody).expect("it starts");
+        while master.time() < 10.0 {
+            master.step(&mut Nobody).expect("a sound step");
+            largest = largest.max(master.driving().expect("an estimator").noise()[0]);
+        }
+        largest
+    };
+    let found = noise(|t| t.sin() + 1e-3 * dice(t));
+    // The median of the smallest of three jumps of noise that is even in ±1e-3.
+    assert!((1e-4..2e-3).contains(&found), "{found}");
+    assert_eq!(noise(f64::sin), 0.0, "a smooth signal");
+    assert_eq!(noise(|t| (t - 5.0).abs()), 0.0, "a kink");
+    assert_eq!(noise(|t| (t * 0.7).sin().abs()), 0.0, "several kinks");
+    assert_eq!(noise(|t| if t < 5.0 { t.sin() } else { 3.0 }), 0.0, "a jump");
+}
+
+/// After a quiet phase the step is at its largest, and nobody announces the jump.
+#[test]
+fn a_jump_that_nobody_announced_is_told_with_its_time() {
+    let wanted = Wanted { adaptive: Some(1e-3), stop: 10.0, ..Wanted::default() };
+    let smooth = |t: f64| (0.2 * t).sin();
+    let mut master =
+        master(fed_by(|t| if t < 7.003 { (0.2 * t).sin() } else { 2.0 }, Integrator::boxed(2)), &wanted);
+    master.run(&mut Nobody).expect("a sound run");
+    let (count, worst) = master.driving().and_then(|e| e.crossed()).expect("a crossing");
+    assert_eq!((count, worst.input), (1, 0));
+    assert!(worst.time >= 7.003 && worst.time - worst.step < 7.003, "{worst:?}");
+    // The jump of 2 - sin(1.4006) against half of the range 0 … 2, over κ·tolerance = 3e-4.
+    let expected = (2.0 - smooth(7.003)) / 1.0 / 3e-4;
+    assert!((worst.norm / expected - 1.0).abs() < 0.05, "{} {expected}", worst.norm);
+    let quiet = Wanted { adaptive: Some(1e-3), stop: 10.0, ..Wanted::default() };
+    let mut master = super_smooth(&quiet);
+    master.run(&mut Nobody).expect("a sound run");
+    assert_eq!(master.driving().and_then(|e| e.crossed()), None);
+}
+
+fn super_smooth(wanted: &Wanted) -> Master {
+    master(fed_by(|t| (3.0 * t).sin(), Integrator::boxed(2)), wanted)
+}
+
+/// The feed-through of a linear subsystem is found as it is, 0.5, and trusted; the output then is that of the fresh input.
+#[test]
+fn identified_feed_through_is_that_of_the_equations() {
+    // A dithered mean differs from the hold in every step: what excites the identification.
+    for feed in [Feed::Dithered, Feed::Mean] {
+        let wanted = Wanted { feed, identify: true, stop: 4.0, ..Wanted::default() };
+        let mut master = master(fed_by(|t| (5.0 * t).sin(), Integrator::boxed(0)), &wanted);
+        struct Off(f64);
+        impl Observer for Off {
+            fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
+                if step.span.end > 2.0 {
+                    let stepped = step.y_step[1] - GAIN * step.fresh[0];
+                    let improved = step.y_fresh[1] - GAIN * step.fresh[0];
+                    // x is known within the error of the mean; compared with ∫ sin 5t = (1 - cos 5t)/5.
+                    let x = (1.0 - (5.0 * step.span.end).cos()) / 5.0;
+                    assert!((improved - x).abs() <= (stepped - x).abs() + 1e-4);
+                    self.0 = self.0.max((improved - x).abs());
+                }
+                Flow::Continue
+            }
+        }
+        let mut off = Off(0.0);
+        master.run(&mut off).expect("a sound run");
+        let found = master.identified();
+        let [one] = &found[..] else { panic!("one pair: {found:?}") };
+        assert!((one.gain - GAIN).abs() < 0.01 * GAIN, "{feed:?}: {one:?}");
+        assert!(one.confidence > 0.99, "{feed:?}: {one:?}");
+        // Without it the output owes 0.5 (u(t+h) - mean), up to 0.5 · 5 · h/2 = 0.0125.
+        assert!(off.0 < 1e-3, "{feed:?}: {}", off.0);
+    }
+}

@@ -437,7 +437,8 @@ fn own_steps_of_fmus_are_kept() {
     // cos t, at a tolerance of 1e-3.
     let close = |lab: &Lab| {
         let results = lab.results();
-        let off = results.column("time").iter().zip(results.column("a.x")).map(|(t, x)| (x - t.cos()).abs());
+        let (times, positions) = (results.column("time"), results.column("a.x"));
+        let off = times.iter().zip(&positions).map(|(t, x)| (x - t.cos()).abs());
         let off = off.fold(0.0, f64::max);
         assert!(off < 1e-2, "{off}");
     };

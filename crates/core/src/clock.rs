@@ -42,6 +42,8 @@ pub struct Clock {
     quantum: Option<f64>,
     /// Times that subsystems announced as the run went on, to be hit exactly, increasing; never more than fit without allocation.
     expected: Vec<f64>,
+    /// How many of them the last step had.
+    quanta: f64,
 }
 
 /// How many announced times are kept; the nearest ones.
@@ -95,6 +97,7 @@ impl Clock {
             landed: 0,
             quantum: None,
             expected: Vec::with_capacity(MOST_EXPECTED),
+            quanta: 0.0,
         }
     }
 
@@ -111,7 +114,8 @@ impl Clock {
         self.expected.insert(place, t);
     }
 
-    /// Adaptive steps are multiples of `quantum`, the nearest below what is wished.
+    /// Adaptive steps are multiples of `quantum`, the nearest below what is wished. After one quantum a wish of one and a half
+    /// counts as two, or steps that grow by no more than that would never become longer.
     pub fn in_multiples_of(mut self, quantum: f64) -> Self {
         self.quantum = Some(quantum);
         self
@@ -162,7 +166,12 @@ impl Clock {
             None => match self.quantum {
                 Some(quantum) => {
                     let here = ((self.t - self.start) / quantum).round();
-                    let count = (h / quantum * (1.0 + MERGE)).floor().max(1.0);
+                    let wish = h / quantum * (1.0 + MERGE);
+                    let count = if self.quanta == 1.0 && (1.5..2.0).contains(&wish) {
+                        2.0
+                    } else {
+                        wish.floor().max(1.0)
+                    };
                     Span { start: self.t, end: self.start + (here + count) * quantum, h: count * quantum }
                 }
                 None => Span { start: self.t, end: self.t + (h + self.owed), h },
@@ -230,6 +239,9 @@ impl Clock {
             while span.end >= self.start + (self.n + 1) as f64 * step - MERGE * step {
                 self.n += 1;
             }
+        }
+        if let Some(quantum) = self.quantum {
+            self.quanta = (span.h / quantum).round();
         }
         // Neumaier: what the addition lost is owed to the next one.
         let exact = span.h + self.owed;
@@ -367,6 +379,16 @@ mod tests {
             }
             assert_eq!(list.last().map(|s| s.end), Some(1.5));
         }
+        // Growing by half.
+        let mut clock = clock();
+        let (mut h, mut counts) = (0.01, Vec::new());
+        while counts.len() < 4 {
+            let span = clock.propose(h).span;
+            clock.advance(span);
+            counts.push((span.h / 0.1).round());
+            h = 1.5 * span.h;
+        }
+        assert_eq!(counts, [1.0, 2.0, 3.0, 4.0]);
         // 10^6 steps: counted, not summed.
         let long = Clock::new(0.0, 1e5, EndRule::Exact, None, vec![]).in_multiples_of(0.1);
         let (steps, end, _) = walk(long, 0.1);

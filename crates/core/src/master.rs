@@ -513,7 +513,9 @@ impl Master {
         if shortened && estimate.norm <= 1.0 {
             return Decision::Accept { next_h: self.wish };
         }
-        self.policies.controller.decide(estimate, h, can_retry)
+        // Before its scales are known an estimate is no reason to take a step back.
+        let settles = self.policies.estimators.first().is_some_and(|e| e.settles());
+        self.policies.controller.decide(estimate, h, can_retry && !settles)
     }
 
     /// The size to retry with after an attempt that could not be finished, or the error if there is none.

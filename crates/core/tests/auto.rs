@@ -117,9 +117,47 @@ impl Subsystem for Integrator {
     }
 }
 
-fn fed_by(f: fn(f64) -> f64, sink: Box<dyn Subsystem>) -> (Network, Names) {
-    let builder = NetworkBuilder::new().subsystem("a", Course::boxed(f)).subsystem("b", sink);
-    builder.connect("a.y", "b.u", 1.0).build().expect("a sound system")
+/// Listens: an output that nobody listens to is not read.
+struct Listener(Info);
+
+impl Listener {
+    fn boxed() -> Box<dyn Subsystem> {
+        Box::new(Listener(Info {
+            kind: "listener".into(),
+            variables: vec![variable("u", Causality::Input)],
+            feed_through: FeedThrough::Declared(Vec::new()),
+            capabilities: Capabilities { input_derivatives: 2, ..Capabilities::default() },
+        }))
+    }
+}
+
+impl Subsystem for Listener {
+    fn info(&self) -> &Info {
+        &self.0
+    }
+    fn bind(&mut self, _binding: &Binding) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+    fn enter(&mut self, _setup: &Setup) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+    fn evaluate(&mut self, _u: Inputs<'_>, _y: &mut [f64]) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+    fn advance(&mut self, span: Span, _u: Inputs<'_>, _y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        Ok(Advance::whole(span))
+    }
+    fn probe(&mut self, _z: &mut [f64]) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+}
+
+/// `f` feeds `b`, and a listener hears what that says: input 0 is `b.u`, output 1 is `b.y`.
+fn fed_by(f: fn(f64) -> f64, b: Box<dyn Subsystem>) -> (Network, Names) {
+    let all = [("a", Course::boxed(f)), ("b", b), ("c", Listener::boxed())];
+    let builder =
+        all.into_iter().fold(NetworkBuilder::new(), |builder, (name, s)| builder.subsystem(name, s));
+    builder.connect("a.y", "b.u", 1.0).connect("b.y", "c.u", 1.0).build().expect("a sound system")
 }
 
 /// What is wanted of a run of one input.
@@ -156,7 +194,9 @@ fn master((network, _): (Network, Names), wanted: &Wanted) -> Master {
         Limits { min_step: 1e-7 * wanted.stop, max_step: 1e-3 * wanted.stop, min_rate: 0.2, max_rate: 1.5 };
     let controller: Box<dyn StepController> = match wanted.adaptive {
         Some(_) => {
-            Box::new(Pi { safety: 0.9, opening_rate: Some(2.0), ..Pi::ecco(1e-6 * wanted.stop, limits) })
+            let mut pi = Pi::ecco(1e-6 * wanted.stop, limits);
+            (pi.safety, pi.opening_rate) = (0.9, Some(2.0));
+            Box::new(pi)
         }
         None => Box::new(Fixed { step: wanted.step }),
     };

@@ -333,7 +333,7 @@ impl System {
             ));
         }
         let policies = Policies {
-            schedule: catalogue::schedule(&method.schedule, &context)?,
+            schedule: catalogue::schedule(&method.schedule, method.variable_hold, &context)?,
             extrapolation: catalogue::extrapolation(method.variable_hold, &context),
             correction: catalogue::correction(&method.correction, &context)?,
             estimators,

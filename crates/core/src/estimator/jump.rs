@@ -37,6 +37,8 @@ pub struct Jump {
     /// The norm of the last attempt, and the input that limited it.
     norm: Cell<f64>,
     limiting: Cell<Option<usize>>,
+    /// The norm of the last accepted step.
+    before: f64,
     /// The worst step over a discontinuity that nobody knew of.
     crossed: Option<Crossed>,
     crossings: u64,
@@ -65,7 +67,7 @@ const AMPLIFIED: [f64; 3] = [6.0, 10.0, 20.0];
 /// Bounds of the norm: round-off below, nonsense above.
 const SMALLEST: f64 = 1e-6;
 const LARGEST: f64 = 1e6;
-/// A norm of this size after the start is a discontinuity: control keeps smooth signals near 1.
+/// A norm so many times that of the step before is a discontinuity: control keeps smooth signals near 1.
 const CROSSED: f64 = 50.0;
 /// Steps in which ranges are still found.
 const SETTLED: u64 = 50;
@@ -99,6 +101,7 @@ impl Jump {
             limited: vec![0; n],
             norm: Cell::new(0.0),
             limiting: Cell::new(None),
+            before: 0.0,
             crossed: None,
             crossings: 0,
         }
@@ -179,7 +182,8 @@ impl Jump {
             return;
         };
         let norm = self.norm.get();
-        if norm < CROSSED {
+        // Where steps cannot be short enough all norms are large.
+        if norm < CROSSED * self.before.max(1.0) {
             return;
         }
         self.crossings += 1;
@@ -219,6 +223,7 @@ impl Persist for Jump {
         tape.push(self.since_restart as f64);
         self.recent.iter().flatten().for_each(|j| tape.extend(j));
         self.limited.iter().for_each(|&n| tape.push(n as f64));
+        tape.push(self.before);
         tape.push(self.crossings as f64);
         let crossed = self.crossed.unwrap_or(Crossed { input: 0, time: 0.0, step: 0.0, norm: 0.0 });
         tape.extend(&[crossed.input as f64, crossed.time, crossed.step, crossed.norm]);
@@ -234,6 +239,7 @@ impl Persist for Jump {
         self.since_restart = tape.pull() as u64;
         self.recent.iter_mut().flatten().for_each(|j| tape.fill(j));
         self.limited.iter_mut().for_each(|n| *n = tape.pull() as u64);
+        self.before = tape.pull();
         self.crossings = tape.pull() as u64;
         let [input, time, step, norm] = [(); 4].map(|()| tape.pull());
         self.crossed = (self.crossings > 0).then_some(Crossed { input: input as usize, time, step, norm });
@@ -284,6 +290,7 @@ impl ErrorEstimator for Jump {
     fn commit(&mut self, step: &StepView<'_>) {
         let Some(jumps) = step.jumps else { return };
         self.look_for_crossing(step);
+        self.before = self.norm.get();
         if let Some(i) = self.limiting.get() {
             self.limited[i] += 1;
         }

@@ -52,10 +52,11 @@ pub enum Class {
 }
 
 impl Class {
-    /// Of a member.
+    /// Of a member. Where no output depends on an input at the same instant there is nothing to recompute, and nothing shows whether it
+    /// could be.
     pub fn of(member: &Member) -> Self {
         let can = &member.capabilities;
-        match (can.input_derivatives > 0, can.can_refresh) {
+        match (can.input_derivatives > 0, can.can_refresh || !feeds_through(member)) {
             (true, true) => Class::A,
             (true, false) => Class::B,
             (false, true) => Class::C,

@@ -91,8 +91,9 @@ impl Context<'_> {
     }
 }
 
-/// Who steps when.
-pub fn schedule(spec: &PolicySpec, context: &Context<'_>) -> Result<Schedule, Error> {
+/// Who steps when. Where the order of the hold is `variable`, later subsystems see a line unless told otherwise: the newest value all
+/// over the step would be of order 0.
+pub fn schedule(spec: &PolicySpec, variable: bool, context: &Context<'_>) -> Result<Schedule, Error> {
     let seen = |word: &str| match word {
         "latest" => Seen::Latest,
         "between" => Seen::Between,
@@ -102,7 +103,7 @@ pub fn schedule(spec: &PolicySpec, context: &Context<'_>) -> Result<Schedule, Er
         "jacobi" => ScheduleKind::Jacobi { fast: seen(spec.word("fast", "held")) },
         _ => ScheduleKind::GaussSeidel {
             order: spec.knob("order").map(|knob| sequence(knob, context)).transpose()?,
-            seen: seen(spec.word("seen", "latest")),
+            seen: seen(spec.word("seen", if variable { "between" } else { "latest" })),
         },
     };
     Ok(Schedule::new(context.network, &kind, context.rates))
@@ -320,6 +321,7 @@ pub fn controller(
             first_step: context.step,
             safety: spec.number("safety").unwrap_or(0.9),
             limits,
+            // No step is short enough for a jump that nobody announced.
             keep_at_floor: spec.word("at_floor", if jumps { "keep" } else { "stop" }) == "keep",
         }));
     }

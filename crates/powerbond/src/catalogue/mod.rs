@@ -244,7 +244,7 @@ pub const ALL: &[Entry] = &[
             Knob {
                 name: "seen",
                 domain: Domain::Choice(&["latest", "between"]),
-                default: "latest",
+                default: "latest; between if the hold is variable",
                 unit: "",
                 about: "what later subsystems see: the newest value, or a line from the old to the new one",
             },
@@ -536,7 +536,7 @@ pub const ALL: &[Entry] = &[
             Knob {
                 name: "at_floor",
                 domain: Domain::Choice(&["stop", "keep"]),
-                default: "stop",
+                default: "stop; keep with the jump estimator",
                 unit: "",
                 about: "a step over tolerance at the smallest size ends the run, or is kept and counted",
             },

@@ -19,6 +19,7 @@ import fmpy
 import fmpy.validation
 import numpy as np
 from libcosimpy.CosimExecution import CosimExecution
+from libcosimpy.CosimManipulator import CosimManipulator
 from libcosimpy.CosimObserver import CosimObserver
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -33,10 +34,10 @@ def powerbond(*arguments):
     return done.stdout
 
 
-def rows(folder, text):
+def rows(folder, text, *options):
     """The results of a system file, as a dictionary of columns."""
     (folder / "system.toml").write_text(text)
-    powerbond("run", folder / "system.toml", "--quiet", "--output-dir", folder / "results")
+    powerbond("run", folder / "system.toml", "--quiet", "--output-dir", folder / "results", *options)
     with open(folder / "results" / "results.csv", newline="") as file:
         lines = list(csv.reader(file))
     table = np.array(lines[1:], dtype=float)
@@ -163,10 +164,11 @@ class Export(unittest.TestCase):
             getattr(unit, f"free{state}")(copy)
             self.assertEqual(first, ten_steps(10))
 
-    def coupled(self, parts, connections, step, steps, recorded, inputs={}, texts={}):
+    def coupled(self, parts, connections, step, steps, recorded, inputs={}, texts={}, scenario=None):
         """The same system in libcosim and in powerbond: `recorded` after each step.
 
-        `parts` are models with the start values that they are exported with, `inputs` and `texts` are set in libcosim.
+        `parts` are models with the start values that they are exported with, `inputs` and `texts` are set in libcosim,
+        `scenario` is played by both.
         """
         for name, (model, given) in parts.items():
             self.export(model, 2, given).rename(self.folder / f"{name}.fmu")
@@ -198,6 +200,14 @@ class Export(unittest.TestCase):
             parts[part][1][variable] = value
         observer = CosimObserver.create_last_value()
         self.assertTrue(execution.add_observer(observer))
+        options = []
+        if scenario:
+            path = self.folder / "scenario.json"
+            path.write_text(json.dumps(scenario))
+            manager = CosimManipulator.create_scenario_manager()
+            self.assertTrue(execution.add_manipulator(manager))
+            self.assertTrue(execution.load_scenario(manager, str(path)))
+            options = ["--scenario", path]
         references = {name: self.reference(*name.split(".")) for name in recorded}
         theirs = []
         for _ in range(steps):
@@ -213,7 +223,7 @@ class Export(unittest.TestCase):
             text += f'[[connections]]\nfrom = "{source}"\nto = "{target}"\ngain = {gain}\n'
         if inputs:
             text += "[inputs]\n" + "".join(f'"{name}" = {value!r}\n' for name, value in inputs.items())
-        ours = rows(self.folder, text + "[record]\nvariables = [" + ", ".join(f'"{n}"' for n in recorded) + "]\n")
+        ours = rows(self.folder, text + "[record]\nvariables = [" + ", ".join(f'"{n}"' for n in recorded) + "]\n", *options)
         theirs = np.array(theirs)
         self.assertEqual(len(ours["time"]), steps + 1)
         for i, name in enumerate(recorded):
@@ -235,6 +245,32 @@ class Export(unittest.TestCase):
         ]
         recorded = ["chassis.velocity", "wheel.suspension_force", "wheel.position"]
         self.coupled(parts, connections, 1e-3, 2000, recorded, {"wheel.road": 0.1}, {"wheel.far_end": "once"})
+
+    def test_a_scenario_in_libcosim(self):
+        """Inputs that something feeds and inputs that nothing feeds; outputs change a step later there."""
+        parts = {"chassis": ("quarter-car/chassis", {}), "wheel": ("quarter-car/wheel-suspension", {})}
+        connections = [
+            ("chassis.velocity", "wheel.chassis_velocity", 1.0),
+            ("wheel.suspension_force", "chassis.force", -1.0),
+        ]
+        recorded = ["chassis.velocity", "wheel.suspension_force", "wheel.position"]
+        scenario = {
+            "description": "a road with steps, a force with an offset, a seized strut",
+            "defaults": {"model": "wheel", "action": "override"},
+            "events": [
+                {"time": 0.1, "variable": "road", "value": 0.05},
+                {"time": 0.3, "variable": "road", "action": "bias", "value": 0.02},
+                {"time": 0.5, "variable": "road", "action": "reset"},
+                {"time": 0.6, "model": "chassis", "variable": "force", "action": "bias", "value": 50.0},
+                {"time": 0.8, "model": "chassis", "variable": "force", "value": -100.0},
+                {"time": 0.9, "model": "chassis", "variable": "force", "action": "reset"},
+                {"time": 1.0, "variable": "chassis_velocity", "value": 0.0},
+                {"time": 1.1, "variable": "road", "action": "bias", "value": -0.01},
+            ],
+            "end": 1.2,
+        }
+        inputs, texts = {"wheel.road": 0.1}, {"wheel.far_end": "once"}
+        self.coupled(parts, connections, 1e-3, 1500, recorded, inputs, texts, scenario)
 
     def test_the_oscillator_in_libcosim(self):
         parts = {

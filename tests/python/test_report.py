@@ -66,7 +66,7 @@ def test_both_themes_are_drawn_without_complaints_or_overlaps(run, dark, width):
         assert page.evaluate("document.documentElement.classList.contains('dark')") is dark
         assert page.evaluate("document.querySelector('#verdict .word').textContent") == "check"
         plots = page.evaluate("powerbondReport.plots.length")
-        assert plots == 7, "powers, residual, its sum, steps, errors, two outputs"
+        assert plots == 8, "powers, residual, its sum, steps, errors, steps over tolerance, two outputs"
         assert visible(page) == plots
         assert overlaps(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -144,6 +144,7 @@ def test_hostile_names_are_only_text(run, tmp_path):
     summary["inputs"][0]["name"] = HOSTILE
     summary["config"][HOSTILE] = HOSTILE
     summary["hashes"][HOSTILE] = HOSTILE
+    summary["units"] = dict.fromkeys(summary["units"], HOSTILE)
     (folder / "summary.json").write_text(json.dumps(summary))
     assert quoted not in powerbond("report", folder)
     with Page((folder / "report.html").as_uri()) as page:

@@ -41,6 +41,8 @@ impl Fmus {
             for spec in &mut system.subsystems {
                 let SimulatorSpec::Model(name) = spec.simulator.clone() else { continue };
                 let given = abilities(spec);
+                let no = ParameterValue::Text("no".to_owned());
+                let whole_steps = given.iter().any(|(name, value)| name == "sub_steps" && *value == no);
                 let key = format!("{} {given:?}", name.value);
                 let known = written.borrow().get(&key).cloned();
                 let path = match known {
@@ -56,8 +58,9 @@ impl Fmus {
                         path
                     }
                 };
-                // As much as the model itself follows: FMI's flag names no order.
-                let options = FmuOptions { input_derivatives: Some(2), ..FmuOptions::default() };
+                // As much as the model itself follows, FMI's flag names no order; and no flag tells that a model is not to be
+                // sub-stepped.
+                let options = FmuOptions { input_derivatives: Some(2), whole_steps, ..FmuOptions::default() };
                 spec.simulator = SimulatorSpec::Fmu(name.with(path), options);
             }
             Ok(system)

@@ -40,9 +40,14 @@ pub struct Clock {
     landed: u64,
     /// Steps are multiples of this.
     quantum: Option<f64>,
+    /// Times that subsystems announced as the run went on, to be hit exactly, increasing; never more than fit without allocation.
+    expected: Vec<f64>,
     /// How many of them the last step had.
     quanta: f64,
 }
+
+/// How many announced times are kept; the nearest ones.
+const MOST_EXPECTED: usize = 64;
 
 /// A proposed step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,8 +96,22 @@ impl Clock {
             landing: None,
             landed: 0,
             quantum: None,
+            expected: Vec::with_capacity(MOST_EXPECTED),
             quanta: 0.0,
         }
+    }
+
+    /// A discontinuity was announced for `t`; times that are past or beyond the end are ignored.
+    pub fn expect(&mut self, t: f64) {
+        if !(t > self.t && t < self.stop) {
+            return;
+        }
+        let place = self.expected.partition_point(|&known| known < t);
+        if self.expected.get(place) == Some(&t) || place == MOST_EXPECTED {
+            return;
+        }
+        self.expected.truncate(MOST_EXPECTED - 1);
+        self.expected.insert(place, t);
     }
 
     /// Adaptive steps are multiples of `quantum`, the nearest below what is wished. After one quantum a wish of one and a half
@@ -123,6 +142,9 @@ impl Clock {
         let mut target = if self.end_rule == EndRule::Overshoot { f64::INFINITY } else { self.stop };
         if let Some(&event) = self.targets.get(self.next_target) {
             target = target.min(event);
+        }
+        if let Some(&announced) = self.expected.first() {
+            target = target.min(announced);
         }
         if let Some(interval) = self.landing {
             target = target.min(self.start + (self.landed + 1) as f64 * interval);
@@ -236,6 +258,9 @@ impl Clock {
             hit |= self.targets[self.next_target] == self.t;
             self.next_target += 1;
         }
+        let passed = self.expected.partition_point(|&x| x <= self.t);
+        hit |= self.expected[..passed].contains(&self.t);
+        self.expected.drain(..passed);
         if hit || self.owed.abs() > span.h {
             self.owed = 0.0;
         }
@@ -368,6 +393,19 @@ mod tests {
         let long = Clock::new(0.0, 1e5, EndRule::Exact, None, vec![]).in_multiples_of(0.1);
         let (steps, end, _) = walk(long, 0.1);
         assert_eq!((steps, end), (1_000_000, 1e5));
+    }
+
+    #[test]
+    fn announced_times_are_hit_once_and_never_too_many_are_kept() {
+        let mut clock = Clock::new(0.0, 1.0, EndRule::Exact, None, vec![]);
+        for t in [0.33, -1.0, 0.77, 0.33, 5.0, f64::INFINITY, f64::NAN] {
+            clock.expect(t);
+        }
+        let (steps, end, hits) = walk(clock, 0.1);
+        assert_eq!((steps, end, hits), (12, 1.0, vec![0.33, 0.77]));
+        let mut clock = Clock::new(0.0, 1e3, EndRule::Exact, None, vec![]);
+        (1..1000).rev().for_each(|k| clock.expect(f64::from(k)));
+        assert_eq!((clock.expected.len(), clock.expected[0], clock.expected[63]), (64, 1.0, 64.0));
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(crate) struct Exchange {
     /// How far fresh inputs are from what the past foretold, if a policy asks for it.
     pub jumps: Option<Jumps>,
     pub allow_nonfinite: bool,
+    /// The next discontinuity that a member announced in the last sweep, in s; infinite if none did.
+    pub announced: f64,
     /// Threads that advance the members of a stage side by side.
     workers: Option<Workers>,
 }
@@ -111,6 +113,7 @@ impl Exchange {
             slopes: None,
             jumps: wants.jumps.then(|| Jumps::new(nu)),
             allow_nonfinite: false,
+            announced: f64::INFINITY,
             workers: None,
         }
     }
@@ -152,6 +155,7 @@ impl Exchange {
             }
         }
         meter.begin();
+        self.announced = f64::INFINITY;
         let mut event = false;
         for stage in &schedule.stages {
             let part = span.part(stage.part, stage.parts);
@@ -180,6 +184,9 @@ impl Exchange {
                     return Ok(Swept::Early { member: s, reached: advance.reached });
                 }
                 event |= advance.event;
+                if let Some(t) = advance.next_event {
+                    self.announced = self.announced.min(t);
+                }
             }
             // Once per stage: a look at every member's few numbers waits for them.
             for outputs in stage.outputs.iter().filter(|_| !self.allow_nonfinite) {

@@ -484,7 +484,9 @@ impl Master {
                 }
                 Ok(Swept::Whole { event }) => {
                     let driving = self.estimates.first().copied();
-                    match self.judge(driving, span.h, proposal.shortened, saved) {
+                    // Norms that still find their scales are no reason to go back.
+                    let can_retry = saved && !self.settles();
+                    match self.judge(driving, span.h, proposal.shortened, can_retry) {
                         Decision::Accept { next_h } => {
                             self.wish = next_h;
                             break event;
@@ -499,6 +501,10 @@ impl Master {
             proposal = self.clock.propose(retry_h);
         };
         self.accept(proposal.span, event, rejections, observer)
+    }
+
+    fn settles(&self) -> bool {
+        self.policies.estimators.first().is_some_and(|e| e.settles())
     }
 
     fn judge(&mut self, driving: Option<Estimate>, h: f64, shortened: bool, can_retry: bool) -> Decision {
@@ -614,7 +620,7 @@ impl Master {
     ) -> Result<Flow, RunError> {
         self.learn(span)?;
         let runaway = watch_bonds(&mut self.watch, span, &self.meter.flows, self.settings.stop_runaway);
-        let settles = self.policies.estimators.first().is_some_and(|e| e.settles());
+        let settles = self.settles();
         let floor = self.policies.controller.floor();
         let over_tolerance = count(&mut self.statistics, &self.estimates, span, floor, settles);
         let sampled = self.sample_feed_through(span);
@@ -635,6 +641,7 @@ impl Master {
             doubling.end_of_pair(span.end, self.exchange.history.values(0));
         }
         self.after_restart = false;
+        self.clock.expect(self.exchange.announced);
         if self.clock.advance(span) | event {
             self.statistics.events += 1;
             self.watch.restart();

@@ -173,3 +173,30 @@ fn no_bonds_are_said_not_hidden() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.contains("no power bonds"), "{}", ran.out);
 }
+
+/// Without its feature a format is refused, and the message says how to get it.
+#[cfg(not(feature = "arrow"))]
+#[test]
+fn a_format_that_was_not_built_in_is_refused_with_the_feature_to_build() {
+    let lab = Lab::with(&format!("{}\n[record]\nformat = \"parquet\"\n", plain()));
+    let refused = |options: &[&str], place: &str| {
+        let ran = lab.run(options);
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        for part in [place, "the feature `arrow`", "`cargo install --path crates/cli --features arrow`"] {
+            assert!(ran.err.contains(part), "`{part}` in\n{}", ran.err);
+        }
+        assert!(!lab.dir.join("out").exists(), "nothing was begun");
+    };
+    refused(&[], "system.toml:");
+    refused(&["--format", "arrow"], "--format arrow: format `arrow` needs");
+    refused(&["--output", "far/away.parquet"], "--output far/away.parquet: format `parquet` needs");
+    assert_eq!(lab.run(&["-s", "0.01", "--format", "csv"]).code, 0);
+    assert_eq!(lab.run(&["--format", "excel"]).code, 2);
+    lab.write("table.parquet", "PAR1…");
+    let ran = lab.powerbond(&["compare", "table.parquet", "out"]);
+    assert!(
+        ran.code == 3 && ran.err.contains("table.parquet needs a powerbond with the feature `arrow`"),
+        "{}",
+        ran.err
+    );
+}

@@ -77,6 +77,9 @@ events:
   - { time: 0.7, model: chassis, variable: force, action: reset }
 ";
     let rate = edit(plain(), "quarter-car/chassis\"", "quarter-car/chassis\"\nrate = 4");
+    let weak = plain()
+        .replace("mass = 400.0", "mass = 400.0, input_derivatives = 0, refresh = \"no\"")
+        .replace("micro_steps = 10", "micro_steps = 10, input_derivatives = 0, refresh = \"no\"");
     for (system, method) in [
         (plain(), ""),
         (plain(), "hold = 2"),
@@ -92,6 +95,8 @@ events:
             "hold = 1\nestimator = { kind = \"energy\", tolerance = 1e-5, energy_scale = 750.0 }\ncontroller = { kind = \"ecco\", min_step = 1e-5, max_step = 1e-2 }",
         ),
         (&rate, "hold = 1"),
+        (plain(), "kind = \"auto\""),
+        (&weak, "kind = \"auto\""),
     ] {
         let lab = played(&format!("{system}\n[method]\n{method}\n"), scenario, &["-e", "1", "-s", "1e-3"]);
         let results = lab.results();

@@ -29,6 +29,7 @@ pub struct Jump {
     /// Small steps since the last look at the noise, and steps in all.
     small_steps: u64,
     steps: u64,
+    since_restart: u64,
     /// The last jumps of every input in small steps.
     recent: Vec<[[f64; 3]; RECENT]>,
     /// How often each input limited the step.
@@ -95,6 +96,7 @@ impl Jump {
             small,
             small_steps: 0,
             steps: 0,
+            since_restart: 0,
             recent: vec![[[0.0; 3]; RECENT]; n],
             limited: vec![0; n],
             norm: Cell::new(0.0),
@@ -176,7 +178,7 @@ impl Jump {
     }
 
     fn look_for_crossing(&mut self, step: &StepView<'_>) {
-        let (Some(input), true) = (self.limiting.get(), self.steps > SETTLED && !step.after_restart) else {
+        let (Some(input), true) = (self.limiting.get(), !self.settles()) else {
             return;
         };
         let norm = self.norm.get();
@@ -218,6 +220,7 @@ impl Persist for Jump {
         self.suspected.iter().for_each(|&s| tape.push(f64::from(u8::from(s))));
         tape.push(self.small_steps as f64);
         tape.push(self.steps as f64);
+        tape.push(self.since_restart as f64);
         self.recent.iter().flatten().for_each(|j| tape.extend(j));
         self.limited.iter().for_each(|&n| tape.push(n as f64));
         tape.push(self.before);
@@ -233,6 +236,7 @@ impl Persist for Jump {
         self.suspected.iter_mut().for_each(|s| *s = tape.pull() != 0.0);
         self.small_steps = tape.pull() as u64;
         self.steps = tape.pull() as u64;
+        self.since_restart = tape.pull() as u64;
         self.recent.iter_mut().flatten().for_each(|j| tape.fill(j));
         self.limited.iter_mut().for_each(|n| *n = tape.pull() as u64);
         self.before = tape.pull();
@@ -264,7 +268,7 @@ impl ErrorEstimator for Jump {
     }
 
     fn settles(&self) -> bool {
-        self.steps <= SETTLED
+        self.steps <= SETTLED || self.since_restart <= LOOK_EVERY
     }
 
     fn limited(&self) -> &[u64] {
@@ -296,6 +300,7 @@ impl ErrorEstimator for Jump {
             *high = high.max(new).max(new - jump);
         }
         self.steps += 1;
+        self.since_restart += 1;
         if step.span.h <= self.small || self.steps <= LOOK_EVERY {
             let place = (self.small_steps % RECENT as u64) as usize;
             for (i, recent) in self.recent.iter_mut().enumerate() {
@@ -308,5 +313,7 @@ impl ErrorEstimator for Jump {
         }
     }
 
-    fn restart(&mut self) {}
+    fn restart(&mut self) {
+        self.since_restart = 0;
+    }
 }

@@ -308,7 +308,7 @@ impl Master {
             }
         }
         let floor = self.policies.controller.floor();
-        let settles = self.policies.estimators.first().is_some_and(|e| e.settles());
+        let settles = self.settles();
         let over_tolerance = count(&mut self.statistics, &first.estimates, spans[0], floor, settles);
         let runaway = watch_bonds(&mut self.watch, spans[0], &first.flows, self.settings.stop_runaway);
         let view = StepView {

@@ -79,7 +79,7 @@ pub const SUITES: &[Suite] = &[
     },
     Suite {
         name: "verdict",
-        about: "the verdict beside the true error: all benchmark models and random systems, eight methods, several steps",
+        about: "the verdict beside the true error: all benchmark models, random systems, twelve methods, several steps",
         rows: verdict::rows,
         exchangeable: true,
     },

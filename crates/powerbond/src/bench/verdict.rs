@@ -151,7 +151,14 @@ fn methods(energy: f64) -> Vec<(&'static str, String)> {
         ("gauss-seidel", "schedule = \"gauss-seidel\"".to_owned()),
         ("ecco", ecco(1e-5, "")),
         ("ecco-foh", ecco(1e-6, "hold = 1")),
+        ("auto", "kind = \"auto\"".to_owned()),
+        ("auto-coarse", "kind = \"auto\"\ntolerance = 1e-2".to_owned()),
     ]
+}
+
+/// Methods that choose their own steps are run once per system.
+fn adaptive(method: &str) -> bool {
+    method.starts_with("ecco") || method.starts_with("auto")
 }
 
 fn accurate_quarter_car(case: QuarterCar) -> impl Fn(f64, &str) -> String {
@@ -310,7 +317,7 @@ fn runs() -> Rc<Vec<Run>> {
             (bonded || !method.starts_with("ecco")) && (corrected || method != "energy-correction")
         };
         for (method, block) in methods(energy).into_iter().filter(|(m, _)| fits(m)) {
-            for step in if method.starts_with("ecco") { vec![steps[0]] } else { steps.to_vec() } {
+            for step in if adaptive(method) { vec![steps[0]] } else { steps.to_vec() } {
                 list.push(Run {
                     id: format!("{name}/{method}/{step}"),
                     case: format!("{name}, {method}, {} ms", 1e3 * step),

@@ -362,9 +362,10 @@ impl Judge<'_> {
         let level = |n: u64| if share(n) > limit { "check" } else { "note" };
         if self.prepared.adaptive && statistics.over_tolerance > 0 {
             let text = format!(
-                "{} of {} steps were kept over tolerance; the worst error norm is {}",
+                "{} of {} steps {} kept over tolerance; the worst error norm is {}",
                 statistics.over_tolerance,
                 statistics.accepted,
+                if statistics.over_tolerance == 1 { "was" } else { "were" },
                 short4(statistics.worst_norm.0)
             );
             out.push(Reason {

@@ -131,12 +131,10 @@ impl Extrapolation for Variable {
         for i in inputs {
             let order = self.order[i];
             let w = &tables[order as usize];
-            // Values of nodes that do not count may be anything, so they are left out, not multiplied by 0.
-            let at = |row: &[f64; 3]| match order.min(available) {
-                0 => row[0] * a[i],
-                1 => row[0] * a[i] + row[1] * b[i],
-                _ => row[0] * a[i] + row[1] * b[i] + row[2] * c[i],
-            };
+            // Values of nodes that do not count may be anything: their weights are 0, and so are they.
+            let m = order.min(available);
+            let (a, b, c) = (a[i], if m > 0 { b[i] } else { 0.0 }, if m > 1 { c[i] } else { 0.0 });
+            let at = |row: &[f64; 3]| row[0] * a + row[1] * b + row[2] * c;
             let (value, slope, curvature) = (at(&w[0]), at(&w[1]), at(&w[2]));
             let end = value + h * (slope + 0.5 * h * curvature);
             let given = match self.feed[i] {

@@ -147,9 +147,10 @@ def test_memory_does_not_grow_with_the_run(tmp_path, kind):
         assert run.wait() == 0
         return most / 1024
 
-    short, long = peak(2e-5), peak(2e-6)
-    # Of Parquet a row group per table is in memory, which the short run does not fill; 200 MB are allowed for any length.
-    assert long < short + 30 and long < 100, f"{short} MB for 200 000 steps, {long} MB for 2 000 000"
+    # The tables of this run have 370 MB. Parquet took 24 to 49 MB in 14 runs, as the allocator leaves holes; with holes that
+    # grew with the run it was above 100.
+    most = peak(2e-6)
+    assert most < 100, f"{most} MB for 2 000 000 steps"
 
 
 def whole_batches(path):

@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 /// Rows of a batch take about this many bytes.
 const BATCH: usize = 1 << 20;
-/// Rows of a row group of Parquet: it is kept in memory until it is full.
-const GROUP: usize = 1 << 17;
+/// Rows of a row group of Parquet: it is kept in memory until it is full. Larger ones made the memory vary more (30 to 73 MB).
+const GROUP: usize = 1 << 15;
 /// Rows of a page. Pages of 64 kB are memory that the next row group can use again; larger ones of changing size leave holes
 /// that grow with the run.
 const PAGE: usize = 1 << 13;

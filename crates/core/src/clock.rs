@@ -258,9 +258,11 @@ impl Clock {
             hit |= self.targets[self.next_target] == self.t;
             self.next_target += 1;
         }
-        let passed = self.expected.partition_point(|&x| x <= self.t);
-        hit |= self.expected[..passed].contains(&self.t);
-        self.expected.drain(..passed);
+        if self.expected.first().is_some_and(|&x| x <= self.t) {
+            let passed = self.expected.partition_point(|&x| x <= self.t);
+            hit |= self.expected[..passed].contains(&self.t);
+            self.expected.drain(..passed);
+        }
         if hit || self.owed.abs() > span.h {
             self.owed = 0.0;
         }

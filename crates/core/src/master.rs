@@ -580,6 +580,9 @@ impl Master {
         if let Swept::Whole { .. } = swept {
             self.exchange.measure(&self.network, &mut self.meter, span);
             self.exchange.look_at_jumps(&self.policies.schedule, self.policies.extrapolation.orders(), span);
+            if self.estimates.is_empty() {
+                return Ok(swept);
+            }
             let view = view!(self, span);
             for (estimate, estimator) in self.estimates.iter_mut().zip(&self.policies.estimators) {
                 *estimate = estimator.estimate(&view);

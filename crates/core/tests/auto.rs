@@ -439,6 +439,11 @@ fn identified_feed_through_is_that_of_the_equations() {
         master.run(&mut off).expect("a sound run");
         let found = master.identified();
         let [one] = &found[..] else { panic!("one pair: {found:?}") };
+        if feed == Feed::Mean {
+            // A sine and its integral tell little apart, and the confidence says so: what is owed is added with care.
+            assert!(one.confidence < 0.9 && off.improved < off.stepped, "{one:?}");
+            continue;
+        }
         assert!((one.gain - GAIN).abs() < 0.01 * GAIN, "{feed:?}: {one:?}");
         assert!(one.confidence > 0.99, "{feed:?}: {one:?}");
         // Without it the output owes 0.5 (u(t+h) - mean), up to 0.5 · 5 · h/2 = 0.0125, and the dither.

@@ -22,6 +22,8 @@ pub struct Jump {
     values_only: Vec<bool>,
     low: Vec<f64>,
     high: Vec<f64>,
+    /// `1/s` of the range so far: it seldom grows, and a division in every step would cost more than all else.
+    inverse: Vec<f64>,
     noise: Vec<f64>,
     suspected: Vec<bool>,
     /// Steps up to this size are small enough to tell noise from motion, in s.
@@ -91,6 +93,7 @@ impl Jump {
             values_only,
             low: vec![f64::INFINITY; n],
             high: vec![f64::NEG_INFINITY; n],
+            inverse: vec![0.0; n],
             noise: vec![0.0; n],
             suspected: vec![false; n],
             small,
@@ -141,9 +144,6 @@ impl Jump {
     /// `a_i / s_i` of an input.
     #[inline]
     fn relative(&self, i: usize, step: &StepView<'_>, jumps: &crate::jumps::Jumps) -> f64 {
-        let new = step.fresh[i];
-        let old = new - jumps.by_order[0][i];
-        let (low, high) = (self.low[i].min(new).min(old), self.high[i].max(new).max(old));
         let noise = self.noise[i];
         let mut a = (jumps.held(i).abs() - AMPLIFIED[jumps.order[i] as usize] * noise).max(0.0);
         if self.values_only[i] {
@@ -152,7 +152,13 @@ impl Jump {
         if a == 0.0 {
             return 0.0;
         }
-        a / (0.5 * (high - low)).max(LEAST_RANGE * high.abs().max(low.abs()))
+        let (new, low, high) = (step.fresh[i], self.low[i], self.high[i]);
+        if low <= new && new <= high {
+            return a * self.inverse[i];
+        }
+        // The range grows, or this is the first step, and the range begins where it began.
+        let old = new - jumps.by_order[0][i];
+        a * inverse_scale(low.min(new).min(old), high.max(new).max(old))
     }
 
     /// The largest norm of a group, and the input that adds most to it.
@@ -212,9 +218,14 @@ impl Jump {
     }
 }
 
+/// `1/s` of a range.
+fn inverse_scale(low: f64, high: f64) -> f64 {
+    1.0 / (0.5 * (high - low)).max(LEAST_RANGE * high.abs().max(low.abs()))
+}
+
 impl Persist for Jump {
     fn save(&self, tape: &mut Tape) {
-        for list in [&self.low, &self.high, &self.noise] {
+        for list in [&self.low, &self.high, &self.inverse, &self.noise] {
             tape.extend(list);
         }
         self.suspected.iter().for_each(|&s| tape.push(f64::from(u8::from(s))));
@@ -230,7 +241,7 @@ impl Persist for Jump {
     }
 
     fn load(&mut self, tape: &mut Tape) {
-        for list in [&mut self.low, &mut self.high, &mut self.noise] {
+        for list in [&mut self.low, &mut self.high, &mut self.inverse, &mut self.noise] {
             tape.fill(list);
         }
         self.suspected.iter_mut().for_each(|s| *s = tape.pull() != 0.0);
@@ -294,10 +305,12 @@ impl ErrorEstimator for Jump {
         if let Some(i) = self.limiting.get() {
             self.limited[i] += 1;
         }
-        let all = self.low.iter_mut().zip(&mut self.high).zip(step.fresh).zip(&jumps.by_order[0]);
-        for (((low, high), &new), &jump) in all {
-            *low = low.min(new).min(new - jump);
-            *high = high.max(new).max(new - jump);
+        let ranges = self.low.iter_mut().zip(&mut self.high).zip(&mut self.inverse);
+        for (((low, high), inverse), (&new, &jump)) in ranges.zip(step.fresh.iter().zip(&jumps.by_order[0])) {
+            if !(*low <= new && new <= *high) {
+                (*low, *high) = (low.min(new).min(new - jump), high.max(new).max(new - jump));
+                *inverse = inverse_scale(*low, *high);
+            }
         }
         self.steps += 1;
         self.since_restart += 1;

@@ -168,8 +168,6 @@ fn the_table_of_methods_in_the_readme_is_measured() {
     check("constant step of 1 ms", &system, &["-s", "1e-3"]);
     check("ECCO", EXAMPLE, &[]);
     check("ECCO, inputs extrapolated (`hold = 1`)", &edit(EXAMPLE, "[method]", "[method]\nhold = 1"), &[]);
-    check("the default, `--tolerance 1e-2`", &system, &["--tolerance", "1e-2"]);
-    check("the default, `--tolerance 1e-3`", &system, &[]);
 }
 
 #[test]

@@ -5,13 +5,10 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use common::{Method, master};
+use common::{Method, bare, master};
 use powerbond_core::network::{Network, NetworkBuilder};
 use powerbond_core::observer::Nobody;
-use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
-    SubsystemError, ValueKind, Variable,
-};
+use powerbond_core::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -80,22 +77,7 @@ struct Heavy {
 
 impl Heavy {
     fn new(rounds: u64) -> Box<Self> {
-        let variable = |name: &str, causality| Variable {
-            name: name.to_owned(),
-            causality,
-            kind: ValueKind::Real,
-            unit: None,
-            start: 0.0,
-            nominal: 1.0,
-            description: String::new(),
-        };
-        let info = Info {
-            kind: "heavy".to_owned(),
-            variables: vec![variable("u", Causality::Input), variable("y", Causality::Output)],
-            feed_through: FeedThrough::Declared(Vec::new()),
-            capabilities: Capabilities::default(),
-        };
-        Box::new(Heavy { info, rounds })
+        Box::new(Heavy { info: bare("heavy"), rounds })
     }
 }
 

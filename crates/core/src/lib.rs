@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod around;
 pub mod bond;
 pub mod clock;
 pub mod controller;

@@ -1,6 +1,7 @@
 //! Two sub-steps instead of one for a subsystem that takes values only: it ends with the right input.
 
-use crate::subsystem::{Advance, Binding, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError};
+use crate::around::Around;
+use crate::subsystem::{Advance, Binding, Info, Inputs, Span, Subsystem, SubsystemError};
 
 /// The share of the step that is left for the tail.
 const TAIL: f64 = 0.1;
@@ -23,7 +24,15 @@ impl Tail {
     }
 }
 
-impl Subsystem for Tail {
+impl Around for Tail {
+    fn inner(&self) -> &dyn Subsystem {
+        self.inner.as_ref()
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Subsystem {
+        self.inner.as_mut()
+    }
+
     fn info(&self) -> &Info {
         &self.info
     }
@@ -32,18 +41,6 @@ impl Subsystem for Tail {
         self.body.resize(binding.inputs.len(), 0.0);
         self.end.resize(binding.inputs.len(), 0.0);
         self.inner.bind(binding)
-    }
-
-    fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
-        self.inner.enter(setup)
-    }
-
-    fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.evaluate(u, y)
-    }
-
-    fn start(&mut self) -> Result<(), SubsystemError> {
-        self.inner.start()
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
@@ -67,49 +64,5 @@ impl Subsystem for Tail {
         }
         let second = self.inner.advance(tail, Inputs::constant(&self.end), y)?;
         Ok(Advance { event: first.event | second.event, ..second })
-    }
-
-    fn feed_through(&mut self, d: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.feed_through(d)
-    }
-
-    fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
-        self.inner.set(variable, value)
-    }
-
-    fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.output_derivatives(dy)
-    }
-
-    fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.probe(z)
-    }
-
-    fn save(&mut self) -> Result<(), SubsystemError> {
-        self.inner.save()
-    }
-
-    fn restore(&mut self) -> Result<(), SubsystemError> {
-        self.inner.restore()
-    }
-
-    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {
-        self.inner.state(visit)
-    }
-
-    fn packets(&self) -> &[Packet] {
-        self.inner.packets()
-    }
-
-    fn read_packet(&mut self, packet: usize, bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
-        self.inner.read_packet(packet, bytes)
-    }
-
-    fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
-        self.inner.write_packet(packet, bytes)
-    }
-
-    fn finish(&mut self) -> Result<(), SubsystemError> {
-        self.inner.finish()
     }
 }

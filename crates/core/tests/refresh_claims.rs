@@ -2,6 +2,7 @@
 
 mod common;
 
+use powerbond_core::around::Around;
 use powerbond_core::clock::EndRule;
 use powerbond_core::controller::{Limits, Pi};
 use powerbond_core::estimator::Jump;
@@ -12,7 +13,7 @@ use powerbond_core::models::{Built, Capability, Equations, Held, variable};
 use powerbond_core::network::{Network, NetworkBuilder, Schedule, ScheduleKind, Seen};
 use powerbond_core::observer::Nobody;
 use powerbond_core::subsystem::{
-    Advance, Binding, Causality, Info, Inputs, Setup, Span, Subsystem, SubsystemError, Variable as Described,
+    Advance, Causality, Inputs, Span, Subsystem, SubsystemError, Variable as Described,
 };
 
 /// A damper: `force = -c · velocity`, fed through.
@@ -76,17 +77,13 @@ struct Lazy {
     started: bool,
 }
 
-impl Subsystem for Lazy {
-    fn info(&self) -> &Info {
-        self.inner.info()
+impl Around for Lazy {
+    fn inner(&self) -> &dyn Subsystem {
+        self.inner.as_ref()
     }
 
-    fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
-        self.inner.bind(binding)
-    }
-
-    fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
-        self.inner.enter(setup)
+    fn inner_mut(&mut self) -> &mut dyn Subsystem {
+        self.inner.as_mut()
     }
 
     fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
@@ -108,10 +105,6 @@ impl Subsystem for Lazy {
         let advance = self.inner.advance(span, u, y)?;
         self.last.copy_from_slice(y);
         Ok(advance)
-    }
-
-    fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.probe(z)
     }
 }
 

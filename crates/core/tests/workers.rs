@@ -2,14 +2,11 @@
 
 mod common;
 
-use common::{Correction, Method, master, ring};
+use common::{Correction, Method, bare, master, ring};
 use powerbond_core::error::RunError;
 use powerbond_core::network::{Network, NetworkBuilder, ScheduleKind, Seen};
 use powerbond_core::observer::Nobody;
-use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
-    SubsystemError, ValueKind, Variable,
-};
+use powerbond_core::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
 
 #[test]
 fn the_number_of_threads_changes_no_bit() {
@@ -60,22 +57,7 @@ struct Mortal {
 
 impl Mortal {
     fn new(panics: bool) -> Box<Self> {
-        let variable = |name: &str, causality| Variable {
-            name: name.to_owned(),
-            causality,
-            kind: ValueKind::Real,
-            unit: None,
-            start: 0.0,
-            nominal: 1.0,
-            description: String::new(),
-        };
-        let info = Info {
-            kind: "mortal".to_owned(),
-            variables: vec![variable("u", Causality::Input), variable("y", Causality::Output)],
-            feed_through: FeedThrough::Declared(Vec::new()),
-            capabilities: Capabilities::default(),
-        };
-        Box::new(Mortal { info, panics })
+        Box::new(Mortal { info: bare("mortal"), panics })
     }
 }
 

@@ -3,9 +3,8 @@
 use crate::Error;
 use crate::source::At;
 use crate::system::{FeedThroughSpec, SubsystemSpec};
-use powerbond_core::subsystem::{
-    Advance, Binding, Causality, FeedThrough, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
-};
+use powerbond_core::around::Around;
+use powerbond_core::subsystem::{Causality, FeedThrough, Info, Subsystem};
 use powerbond_core::suggest::hint;
 
 /// The simulator with the feed-through that its `[subsystems.name]` declares, if it does.
@@ -92,64 +91,16 @@ struct Declared {
     info: Info,
 }
 
-impl Subsystem for Declared {
+impl Around for Declared {
+    fn inner(&self) -> &dyn Subsystem {
+        self.inner.as_ref()
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Subsystem {
+        self.inner.as_mut()
+    }
+
     fn info(&self) -> &Info {
         &self.info
-    }
-
-    fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
-        self.inner.bind(binding)
-    }
-
-    fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
-        self.inner.enter(setup)
-    }
-
-    fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.evaluate(u, y)
-    }
-
-    fn start(&mut self) -> Result<(), SubsystemError> {
-        self.inner.start()
-    }
-
-    fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        self.inner.advance(span, u, y)
-    }
-
-    fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
-        self.inner.set(variable, value)
-    }
-
-    fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.output_derivatives(dy)
-    }
-
-    fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.probe(z)
-    }
-
-    fn save(&mut self) -> Result<(), SubsystemError> {
-        self.inner.save()
-    }
-
-    fn restore(&mut self) -> Result<(), SubsystemError> {
-        self.inner.restore()
-    }
-
-    fn packets(&self) -> &[Packet] {
-        self.inner.packets()
-    }
-
-    fn read_packet(&mut self, packet: usize, bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
-        self.inner.read_packet(packet, bytes)
-    }
-
-    fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
-        self.inner.write_packet(packet, bytes)
-    }
-
-    fn finish(&mut self) -> Result<(), SubsystemError> {
-        self.inner.finish()
     }
 }

@@ -1,8 +1,7 @@
 //! How long each subsystem takes, measured on a sample of its calls so that the clock costs next to nothing.
 
-use powerbond_core::subsystem::{
-    Advance, Binding, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
-};
+use powerbond_core::around::Around;
+use powerbond_core::subsystem::{Advance, Inputs, Span, Subsystem, SubsystemError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -59,25 +58,13 @@ impl Timed {
     }
 }
 
-impl Subsystem for Timed {
-    fn info(&self) -> &Info {
-        self.inner.info()
+impl Around for Timed {
+    fn inner(&self) -> &dyn Subsystem {
+        self.inner.as_ref()
     }
 
-    fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
-        self.inner.bind(binding)
-    }
-
-    fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
-        self.inner.enter(setup)
-    }
-
-    fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.evaluate(u, y)
-    }
-
-    fn start(&mut self) -> Result<(), SubsystemError> {
-        self.inner.start()
+    fn inner_mut(&mut self) -> &mut dyn Subsystem {
+        self.inner.as_mut()
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
@@ -91,45 +78,5 @@ impl Subsystem for Timed {
         add(&self.timing.sampled_nanoseconds, took.as_nanos() as u64);
         self.slow = took >= SLOW;
         result
-    }
-
-    fn feed_through(&mut self, d: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.feed_through(d)
-    }
-
-    fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
-        self.inner.set(variable, value)
-    }
-
-    fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.output_derivatives(dy)
-    }
-
-    fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner.probe(z)
-    }
-
-    fn save(&mut self) -> Result<(), SubsystemError> {
-        self.inner.save()
-    }
-
-    fn restore(&mut self) -> Result<(), SubsystemError> {
-        self.inner.restore()
-    }
-
-    fn packets(&self) -> &[Packet] {
-        self.inner.packets()
-    }
-
-    fn read_packet(&mut self, packet: usize, bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
-        self.inner.read_packet(packet, bytes)
-    }
-
-    fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
-        self.inner.write_packet(packet, bytes)
-    }
-
-    fn finish(&mut self) -> Result<(), SubsystemError> {
-        self.inner.finish()
     }
 }

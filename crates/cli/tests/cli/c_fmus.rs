@@ -1,24 +1,13 @@
 //! The project's own C FMUs in the command: what exporters do not do.
 
-use crate::lab::{Lab, edit, root};
-use std::process::Command;
+use crate::lab::{Lab, edit};
 
 /// Puts the FMU `name` of `crates/fmi/tests/fmus` into a lab, as an unpacked folder, its description changed by `change`.
 fn place(lab: &Lab, name: &str, folder: &str, change: impl Fn(String) -> String) {
-    let sources = root().join("crates/fmi/tests/fmus");
-    let platform = if name.ends_with('3') { "x86_64-linux" } else { "linux64" };
-    let binaries = lab.dir.join(folder).join("binaries").join(platform);
-    std::fs::create_dir_all(&binaries).unwrap();
-    let status = Command::new("cc")
-        .args(["-O2", "-shared", "-fPIC", "-o"])
-        .arg(binaries.join(format!("{name}.so")))
-        .arg(sources.join(format!("{name}.c")))
-        .arg("-lm")
-        .status()
-        .expect("a C compiler called `cc` is needed");
-    assert!(status.success(), "{name}.c does not compile");
-    let xml = std::fs::read_to_string(sources.join(format!("{name}.xml"))).unwrap();
-    lab.write(&format!("{folder}/modelDescription.xml"), change(xml));
+    lab.place(name, folder);
+    let description = format!("{folder}/modelDescription.xml");
+    let xml = std::fs::read_to_string(lab.dir.join(&description)).unwrap();
+    lab.write(&description, change(xml));
 }
 
 /// Two integrators in a ring: x' = y, y' = −x.

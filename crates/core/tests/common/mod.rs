@@ -15,7 +15,9 @@ use powerbond_core::models::{Built, Capability, Equations, Held, variable};
 use powerbond_core::network::{
     BondSpec, Names, Network, NetworkBuilder, PortSpec, Schedule, ScheduleKind, Seen, VariableName,
 };
-use powerbond_core::subsystem::{Causality, Subsystem, SubsystemError, Variable};
+use powerbond_core::subsystem::{
+    Capabilities, Causality, FeedThrough, Info, Subsystem, SubsystemError, Variable,
+};
 
 pub const ABLE: Capability =
     Capability { input_derivatives: 2, refresh: true, restore: true, sub_steps: true, dependencies: true };
@@ -88,6 +90,16 @@ pub fn ring(n: usize) -> (Network, Names) {
             ));
     }
     builder.build().expect("a ring is sound")
+}
+
+/// A subsystem that has an input `u`, an output `y`, no feed-through and no ability.
+pub fn bare(kind: &str) -> Info {
+    Info {
+        kind: kind.to_owned(),
+        variables: vec![variable("u", Causality::Input, "", ""), variable("y", Causality::Output, "", "")],
+        feed_through: FeedThrough::Declared(Vec::new()),
+        capabilities: Capabilities::default(),
+    }
 }
 
 pub fn bond(name: &str, ports: [(&str, &str, f64); 2]) -> BondSpec {

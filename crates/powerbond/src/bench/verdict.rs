@@ -547,8 +547,7 @@ fn drawn(k: usize, kinds: &[Drawn; KINDS.len()]) -> Result<&[(&'static str, Judg
         let (_, draw, systems) = &KINDS[k];
         let mut list = Vec::new();
         for seed in systems.clone() {
-            let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ (seed + 1).wrapping_mul(0xD1B5_4A32_D192_ED03));
-            (0..8).for_each(|_| _ = dice.roll());
+            let mut dice = Dice::new(0, seed);
             let (files, omega) = draw(&mut dice);
             let subject = Subject { files, fine_step: 1.5e-3 / omega, reference: OnceCell::new() };
             // The energy correction is for forces that follow positions; these cars exchange velocities.

@@ -199,6 +199,9 @@ impl Meter {
 
     /// Closes the step: powers at its end, energies over it.
     pub(crate) fn close(&mut self, bonds: &Bonds, span: Span, end: &EndValues<'_>) {
+        if self.flows.is_empty() {
+            return;
+        }
         if self.scalar {
             for ((port, held), term) in self.ports.iter_mut().zip(&mut self.held_power).zip(&bonds.terms) {
                 let y = term.factor * end.y_step[term.y];

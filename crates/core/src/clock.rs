@@ -28,7 +28,7 @@ pub struct Clock {
     /// Step of a fixed grid.
     fixed: Option<f64>,
     /// Grid points passed.
-    n: u64,
+    n: i64,
     t: f64,
     /// What the compensated sum still owes.
     owed: f64,
@@ -37,7 +37,7 @@ pub struct Clock {
     next_target: usize,
     /// Multiples of this after the start are hit exactly, too.
     landing: Option<f64>,
-    landed: u64,
+    landed: i64,
     /// Steps are multiples of this.
     quantum: Option<f64>,
     /// Times that subsystems announced as the run went on, to be hit exactly, increasing; never more than fit without allocation.

@@ -7,9 +7,9 @@ use crate::extrapolation::{Extrapolation, Held};
 use crate::history::History;
 use crate::identification::Identifier;
 use crate::jumps::Jumps;
-use crate::network::{Network, Schedule, Seen, Stage, Sum};
+use crate::network::{Member, Network, Schedule, Seen, Stage, Sum};
 use crate::slopes::Slopes;
-use crate::subsystem::{Inputs, Span};
+use crate::subsystem::{Advance, Inputs, Span, SubsystemError};
 use crate::tape::{Persist, Tape};
 use crate::workers::{Workers, inputs_of};
 
@@ -163,31 +163,18 @@ impl Exchange {
             self.correct(correction, stage, span, part);
             let before = if stage.part == 0 { &self.y_prev } else { &self.y_step };
             meter.open(&network.bonds, &stage.members, &self.held.value, before);
-            let side_by_side = self.workers.is_some() && stage.members.len() > 1;
-            if let Some(workers) = self.workers.as_mut().filter(|_| side_by_side) {
-                workers.advance(&mut network.members, stage, part, &self.held, &mut self.y_step);
-            }
-            for &s in &stage.members {
-                let member = &mut network.members[s];
-                let y = &mut self.y_step[member.outputs.clone()];
-                let advanced = match &mut self.workers {
-                    Some(workers) if side_by_side => workers.outcome(s),
-                    _ => member.simulator.advance(part, inputs_of(&self.held, &member.inputs), y),
-                };
-                let advance = advanced.map_err(|error| RunError::Subsystem {
-                    member: s,
-                    phase: "step",
-                    span: part,
-                    error,
-                })?;
-                if advance.reached < part.end - 1e-9 * part.h {
-                    return Ok(Swept::Early { member: s, reached: advance.reached });
+            let told = match &mut self.workers {
+                Some(workers) if stage.members.len() > 1 => {
+                    workers.advance(&mut network.members, stage, part, &self.held, &mut self.y_step);
+                    follow(&stage.members, part, |s| workers.outcome(s))
                 }
-                event |= advance.event;
-                if let Some(t) = advance.next_event {
-                    self.announced = self.announced.min(t);
-                }
+                _ => advance(&mut network.members, &stage.members, part, &self.held, &mut self.y_step),
+            }?;
+            if let Some((member, reached)) = told.early {
+                return Ok(Swept::Early { member, reached });
             }
+            event |= told.event;
+            self.announced = self.announced.min(told.next_event);
             // Once per stage: a look at every member's few numbers waits for them.
             for outputs in stage.outputs.iter().filter(|_| !self.allow_nonfinite) {
                 let y = &self.y_step[outputs.clone()];
@@ -219,6 +206,29 @@ impl Exchange {
                 slopes.hold(&self.history, part, range.clone(), extrapolation, &self.takes, &mut self.held);
             }
         }
+        if stage.chained {
+            self.fill_chained(network, schedule, stage, extrapolation, span, part);
+        }
+        for &e in &stage.externals {
+            let external = &network.externals[e];
+            self.follow(external.input, &external.signal, part, extrapolation.orders()[external.input]);
+        }
+        for range in &stage.inputs {
+            self.end_values(range.clone(), part.h);
+        }
+    }
+
+    /// The inputs of a stage that follow what earlier stages made.
+    #[inline(never)] // Most runs have none.
+    fn fill_chained(
+        &mut self,
+        network: &Network,
+        schedule: &Schedule,
+        stage: &Stage,
+        extrapolation: &dyn Extrapolation,
+        span: Span,
+        part: Span,
+    ) {
         if let Some(g) = stage.group {
             let Inner { tentative, y, .. } = &mut self.inner[g];
             if stage.opens {
@@ -248,13 +258,6 @@ impl Exchange {
             }
         }
         self.fill_mixed(stage, extrapolation, span, part);
-        for &e in &stage.externals {
-            let external = &network.externals[e];
-            self.follow(external.input, &external.signal, part, extrapolation.orders()[external.input]);
-        }
-        for range in &stage.inputs {
-            self.end_values(range.clone(), part.h);
-        }
     }
 
     /// Adds up the parts of inputs whose sources are not all seen in the same way.
@@ -484,6 +487,56 @@ impl Persist for Exchange {
         self.waiting.load(tape);
         self.slopes.iter_mut().for_each(|slopes| slopes.load(tape));
     }
+}
+
+/// What the members of a stage told of crossing it.
+struct Told {
+    event: bool,
+    /// In s; infinite if no member announced one.
+    next_event: f64,
+    /// A member that stopped early, and when. Those after it were not asked.
+    early: Option<(usize, f64)>,
+}
+
+/// Lets `members` cross `part`, one after the other.
+#[inline(never)] // Its loop keeps its registers.
+fn advance(
+    all: &mut [Member],
+    members: &[usize],
+    part: Span,
+    held: &Held,
+    y: &mut [f64],
+) -> Result<Told, RunError> {
+    follow(members, part, |s| {
+        let member = &mut all[s];
+        member.simulator.advance(part, inputs_of(held, &member.inputs), &mut y[member.outputs.clone()])
+    })
+}
+
+/// Puts together what `members` came to.
+#[inline(always)]
+fn follow(
+    members: &[usize],
+    part: Span,
+    mut outcome: impl FnMut(usize) -> Result<Advance, SubsystemError>,
+) -> Result<Told, RunError> {
+    let mut told = Told { event: false, next_event: f64::INFINITY, early: None };
+    let nearly = part.end - 1e-9 * part.h;
+    for &s in members {
+        let advance = match outcome(s) {
+            Ok(advance) => advance,
+            Err(error) => return Err(RunError::Subsystem { member: s, phase: "step", span: part, error }),
+        };
+        if advance.reached < nearly {
+            told.early = Some((s, advance.reached));
+            break;
+        }
+        told.event |= advance.event;
+        if let Some(t) = advance.next_event {
+            told.next_event = told.next_event.min(t);
+        }
+    }
+    Ok(told)
 }
 
 /// Whether all values are finite: only then is an exponent less than all ones, so that adding one to it stays below the sign.

@@ -120,6 +120,14 @@ pub struct Policies {
 }
 
 impl Policies {
+    /// Whether one of them learns from accepted steps.
+    fn learn(&self) -> bool {
+        self.extrapolation.learns()
+            || self.correction.is_some()
+            || !self.estimators.is_empty()
+            || self.identifier.is_some()
+    }
+
     /// Whether one of them asks for the jumps of all hold orders.
     fn need_jumps(&self) -> bool {
         self.extrapolation.needs_jumps() || self.estimators.iter().any(|e| e.needs_jumps())
@@ -148,6 +156,8 @@ pub struct Master {
     external: Vec<bool>,
     feed_through: Vec<f64>,
     needs_feed_through: bool,
+    /// Some policy learns from accepted steps.
+    learns: bool,
     probes: Vec<f64>,
     estimates: Vec<Estimate>,
     statistics: Statistics,
@@ -166,6 +176,9 @@ pub struct Master {
 /// What policies and observers see of the current attempt. A macro, since it borrows all but the policies.
 macro_rules! view {
     ($master:ident, $span:expr) => {
+        view!($master, $span, $master.needs_feed_through)
+    };
+    ($master:ident, $span:expr, $feed_through_is_known:expr) => {
         StepView {
             span: $span,
             held_end: &$master.exchange.held_end,
@@ -178,7 +191,7 @@ macro_rules! view {
             flows: &$master.meter.flows,
             bonds: &$master.network.bonds,
             wiring: &$master.network.wiring,
-            feed_through: $master.needs_feed_through.then_some(&$master.feed_through[..]),
+            feed_through: $feed_through_is_known.then_some(&$master.feed_through[..]),
             jumps: $master.exchange.jumps.as_ref(),
             external: &$master.external,
             doubled: $master.doubling.as_ref().and_then(|d| d.seen(&$master.exchange)),
@@ -236,6 +249,7 @@ impl Master {
             external,
             feed_through: vec![0.0; network.feed_through.len()],
             needs_feed_through: policies.correction.as_ref().is_some_and(|c| c.needs_feed_through()),
+            learns: policies.learn(),
             probes: vec![0.0; network.n_probes],
             estimates: vec![Estimate { norm: 0.0, order: 1.0 }; policies.estimators.len()],
             statistics: Statistics::new(policies.estimators.len()),
@@ -627,7 +641,7 @@ impl Master {
         let floor = self.policies.controller.floor();
         let over_tolerance = count(&mut self.statistics, &self.estimates, span, floor, settles);
         let sampled = self.sample_feed_through(span);
-        let view = StepView { feed_through: sampled.then_some(&self.feed_through[..]), ..view!(self, span) };
+        let view = view!(self, span, sampled);
         let report = StepReport {
             number: self.statistics.accepted,
             estimates: &self.estimates,
@@ -695,6 +709,9 @@ impl Master {
         }
         self.read_probes(span)?;
         self.meter.commit(span);
+        if !self.learns {
+            return Ok(());
+        }
         let view = view!(self, span);
         if let Some(correction) = &mut self.policies.correction {
             correction.commit(&view);

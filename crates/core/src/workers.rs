@@ -141,8 +141,12 @@ impl Drop for Workers {
 
 /// The inputs of one member.
 pub(crate) fn inputs_of<'a>(held: &'a Held, range: &std::ops::Range<usize>) -> Inputs<'a> {
-    let part = |values: &'a [f64]| values.get(range.clone()).unwrap_or(&[]);
-    Inputs { value: &held.value[range.clone()], slope: part(&held.slope), curvature: part(&held.curvature) }
+    let value = &held.value[range.clone()];
+    if held.slope.is_empty() {
+        return Inputs::constant(value);
+    }
+    let curvature = held.curvature.get(range.clone()).unwrap_or(&[]);
+    Inputs { value, slope: &held.slope[range.clone()], curvature }
 }
 
 impl List {

@@ -64,6 +64,11 @@ pub trait Extrapolation: Persist {
     /// Learns from an accepted step.
     fn commit(&mut self, _step: &StepView<'_>) {}
 
+    /// Whether `commit` does anything.
+    fn learns(&self) -> bool {
+        true
+    }
+
     /// Forgets the past after an event.
     fn restart(&mut self) {}
 }

@@ -53,6 +53,10 @@ impl Extrapolation for Polynomial {
         &self.order
     }
 
+    fn learns(&self) -> bool {
+        false
+    }
+
     fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut Held) {
         if self.max_order == 0 {
             out.value[inputs.clone()].copy_from_slice(&nodes.values(0)[inputs.clone()]);

@@ -63,6 +63,8 @@ pub struct Stage {
     pub mixed: Vec<Vec<Part>>,
     /// Indices into the network's externals.
     pub externals: Vec<usize>,
+    /// Some input is not simply extrapolated from communication points.
+    pub chained: bool,
 }
 
 /// What some sources of an input add up to.
@@ -209,6 +211,7 @@ impl Schedule {
                     between_inner: Vec::new(),
                     mixed: Vec::new(),
                     externals: Vec::new(),
+                    chained: false,
                 };
                 let (mut held, mut own) = (Vec::new(), Vec::new());
                 for i in members.iter().flat_map(|&s| network.members[s].inputs.clone()) {
@@ -253,6 +256,9 @@ impl Schedule {
                         members.binary_search(&network.owner_of_input[network.externals[e].input]).is_ok()
                     })
                     .collect();
+                let lists = [&stage.latest, &stage.between, &stage.between_inner];
+                stage.chained =
+                    group.is_some() || !stage.mixed.is_empty() || lists.iter().any(|list| !list.is_empty());
                 members.iter().for_each(|&s| stepped[s] = true);
                 self.stages.push(stage);
             }

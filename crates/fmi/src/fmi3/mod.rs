@@ -194,7 +194,7 @@ impl Instance {
 
     #[inline]
     pub fn step(&self, t: f64, h: f64, is_final: bool) -> c_int {
-        let (mut event, mut terminate, mut early, mut reached) = (0, 0, 0, f64::NAN);
+        let ([mut event, mut terminate, mut early], mut reached) = ([0; 3], f64::NAN);
         // Safety: section 4.2.1: called in step mode; `t` is where the last step ended.
         let code = unsafe {
             (self.api.do_step)(
@@ -208,9 +208,14 @@ impl Instance {
                 &mut reached,
             )
         };
-        if code == OK && event == 0 && terminate == 0 && early == 0 {
+        if code | c_int::from(event | terminate | early) == OK {
             return OK;
         }
+        self.eventful_step(code, [event, terminate, early], reached)
+    }
+
+    #[cold]
+    fn eventful_step(&self, code: c_int, [event, terminate, early]: [u8; 3], reached: f64) -> c_int {
         let partial = early != 0 || Status::from_code(code) == Status::Discard;
         self.last_step.set(Stepped {
             code,

@@ -97,9 +97,9 @@ macro_rules! fmu_library {
 
             $crate::entry_points! {
                 fmi3InstantiateCoSimulation(_name: *const c_char, token: *const c_char, _resources: *const c_char,
-                    _visible: u8, _logging: u8, event_mode: u8, _early_return: u8, _intermediate: *const u32, _n: usize,
-                    environment: *mut c_void, log: Option<LogMessage>, _update: Option<IntermediateUpdate>) -> Handle
-                    => fmi3::instantiate($models, token, event_mode, environment, log);
+                    _visible: u8, _logging: u8, event_mode: u8, _early_return: u8, intermediate: *const u32, n: usize,
+                    environment: *mut c_void, log: Option<LogMessage>, update: Option<IntermediateUpdate>) -> Handle
+                    => fmi3::instantiate($models, token, event_mode, (intermediate, n), environment, log, update);
                 fmi3InstantiateModelExchange(_name: *const c_char, _token: *const c_char, _resources: *const c_char,
                     _visible: u8, _logging: u8, environment: *mut c_void, log: Option<LogMessage>) -> Handle
                     => fmi3::no_instance("fmi3InstantiateModelExchange", "model exchange", environment, log);

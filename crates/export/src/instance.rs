@@ -4,6 +4,7 @@
 
 use crate::error::Refusal;
 use crate::interface::{Interface, Slot, Type, everything};
+use crate::intermediate::Samples;
 use crate::token;
 use powerbond_core::models::ModelSpec;
 use powerbond_core::subsystem::{Inputs, Setup, Span, Subsystem};
@@ -56,6 +57,7 @@ pub struct Instance {
     pub(crate) curvature: Vec<f64>,
     /// Derivatives of inputs were ever given.
     pub(crate) follows: bool,
+    pub(crate) samples: Samples,
     pub(crate) y: Vec<f64>,
     /// Inputs were set since the outputs were computed.
     pub(crate) touched: bool,
@@ -84,6 +86,7 @@ impl Instance {
             slope: vec![0.0; inputs],
             curvature: vec![0.0; inputs],
             follows: false,
+            samples: Samples::new(inputs),
             y: vec![0.0; binding.outputs.len()],
             touched: true,
             locals: vec![0.0; binding.probes.len()],
@@ -136,12 +139,7 @@ impl Instance {
 
     /// Crosses `h` seconds from `t`, which is where the last step ended.
     pub fn step(&mut self, t: f64, h: f64) -> Result<(), Refusal> {
-        self.require(&[Phase::Stepping])?;
-        // Importers sum their time up in different ways, so that only a gap that is more than round-off counts.
-        let apart = (t - self.time).abs() <= 1e-6 * (h + t.abs());
-        if !(h > 0.0 && h.is_finite() && apart) {
-            return Err(Refusal::Step { t, h, time: self.time });
-        }
+        self.may_step(t, h)?;
         let [slope, curvature] = if self.follows { [&*self.slope, &*self.curvature] } else { [&[][..]; 2] };
         let inputs = Inputs { value: &self.u, slope, curvature };
         let advanced = self.model.advance(Span::new(t, h), inputs, &mut self.y);
@@ -315,7 +313,7 @@ impl Instance {
         Ok(())
     }
 
-    fn require(&self, phases: &[Phase]) -> Result<(), Refusal> {
+    pub(crate) fn require(&self, phases: &[Phase]) -> Result<(), Refusal> {
         if phases.contains(&self.phase) { Ok(()) } else { Err(Refusal::Phase { now: self.phase.words() }) }
     }
 

@@ -115,6 +115,11 @@ impl Interface {
         }
     }
 
+    /// Whether an input is behind a reference.
+    pub fn is_input(&self, reference: u32) -> bool {
+        matches!(self.slots.get(reference as usize), Some(Slot::Input(_)))
+    }
+
     /// The type of what is behind a reference.
     pub fn type_of(&self, slot: Slot) -> Type {
         match slot {

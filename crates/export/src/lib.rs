@@ -33,6 +33,7 @@ mod error;
 pub mod ffi;
 pub mod instance;
 pub mod interface;
+mod intermediate;
 mod snapshot;
 mod token;
 

@@ -4,7 +4,8 @@ use powerbond_core::models::{self, ALL, ModelSpec};
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
 };
-use powerbond_export::ffi::{Handle, State};
+use powerbond_export::ffi::fmi3::IntermediateUpdate;
+use powerbond_export::ffi::{self, Handle, State};
 use powerbond_export::{FmiVersion, Interface, describe};
 use powerbond_models::{fmi2, fmi3};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -59,7 +60,18 @@ fn token(model: &str) -> CString {
 }
 
 fn instance3(token: &CStr) -> Handle {
-    // SAFETY: strings outlive the call; there is no environment (FMI 3.0.2, fmi3InstantiateCoSimulation).
+    asking_instance3(token, &[], null_mut(), None)
+}
+
+/// An instance that may ask for `inputs` inside steps.
+fn asking_instance3(
+    token: &CStr,
+    inputs: &[u32],
+    environment: *mut c_void,
+    update: Option<IntermediateUpdate>,
+) -> Handle {
+    // SAFETY: strings and references outlive the call, the environment the instance (FMI 3.0.2,
+    // fmi3InstantiateCoSimulation).
     unsafe {
         fmi3::fmi3InstantiateCoSimulation(
             c"x".as_ptr(),
@@ -69,11 +81,11 @@ fn instance3(token: &CStr) -> Handle {
             0,
             0,
             0,
-            null(),
-            0,
-            null_mut(),
+            inputs.as_ptr(),
+            inputs.len(),
+            environment,
             Some(log),
-            None,
+            update,
         )
     }
 }
@@ -333,6 +345,65 @@ fn a_step_allocates_nothing() {
     }
 }
 
+/// An importer that gives the input of a chassis the parabola `f(t) = 3 - 40 t + 900 t²`, in N.
+struct Parabola {
+    handle: Cell<Handle>,
+    asked: RefCell<Vec<f64>>,
+}
+
+unsafe extern "C" fn give(
+    environment: *mut c_void,
+    t: f64,
+    set_requested: u8,
+    _get_allowed: u8,
+    _finished: u8,
+    _can_return: u8,
+    _early: *mut u8,
+    _time: *mut f64,
+) {
+    // SAFETY: the environment is the one below, which outlives the instance; one reference, one value.
+    unsafe {
+        let importer = &*environment.cast::<Parabola>();
+        assert_eq!(set_requested, 1);
+        importer.asked.borrow_mut().push(t);
+        let force = 3.0 - 40.0 * t + 900.0 * t * t;
+        assert_eq!(fmi3::fmi3SetFloat64(importer.handle.get(), &1, 1, &force, 1), OK);
+    }
+}
+
+/// The same parabola through FMI 3's intermediate update and through FMI 2's derivatives of inputs.
+#[test]
+fn inputs_inside_steps_are_asked_for() {
+    let importer = Box::new(Parabola { handle: Cell::new(null_mut()), asked: RefCell::default() });
+    let environment = (&raw const *importer).cast_mut().cast();
+    let x = Fmi3(asking_instance3(&token(CHASSIS), &[1], environment, Some(give)));
+    importer.handle.set(x.0);
+    let y = instance2(&token(CHASSIS), 1);
+    assert_eq!((x.begin(), x.set(1, 3.0), x.step(0.0, 0.25)), (OK, OK, OK), "{}", logged());
+    assert_eq!(*importer.asked.borrow(), [0.125, 0.25]);
+    assert_eq!(x.get(1), 3.0 - 40.0 * 0.25 + 900.0 * 0.0625, "what was set last");
+    let mut velocity = f64::NAN;
+    // SAFETY: the instance lives; two derivatives of one input, one value.
+    unsafe {
+        assert_eq!(fmi2::fmi2SetupExperiment(y, 0, 0.0, 0.0, 0, 0.0), OK);
+        assert_eq!((fmi2::fmi2EnterInitializationMode(y), fmi2::fmi2ExitInitializationMode(y)), (OK, OK));
+        assert_eq!(fmi2::fmi2SetReal(y, &1, 1, &3.0), OK);
+        let (inputs, orders, values) = ([1, 1], [1, 2], [-40.0, 1800.0]);
+        let code = fmi2::fmi2SetRealInputDerivatives(y, inputs.as_ptr(), 2, orders.as_ptr(), values.as_ptr());
+        assert_eq!(code, OK);
+        assert_eq!(fmi2::fmi2DoStep(y, 0.0, 0.25, 1), OK);
+        assert_eq!(fmi2::fmi2GetReal(y, &2, 1, &mut velocity), OK);
+        fmi2::fmi2FreeInstance(y);
+    }
+    assert!((x.get(2) - velocity).abs() <= 1e-14 * velocity.abs(), "{} {velocity}", x.get(2));
+    // A step that is refused asks for nothing, and leaves no slope behind.
+    assert_eq!(x.step(7.0, 0.25), ERROR);
+    assert_eq!(importer.asked.borrow().len(), 2);
+    // Who names no input is not asked.
+    let z = Fmi3(asking_instance3(&token(CHASSIS), &[], environment, Some(give)));
+    assert_eq!((z.begin(), z.step(0.0, 0.25), importer.asked.borrow().len()), (OK, OK, 2));
+}
+
 #[test]
 fn an_impossible_step_is_an_error_of_the_fmu() {
     // 1 length, 2 speed: a cylinder cannot be 9 m long.
@@ -392,8 +463,10 @@ fn a_panic_becomes_an_error() {
     let token = CString::new(token).expect("no zero byte");
     static MODELS: &[&ModelSpec] = &[&CARELESS];
     // SAFETY: the token outlives the call; there is no environment.
-    let handle =
-        unsafe { powerbond_export::ffi::fmi3::instantiate(MODELS, token.as_ptr(), 0, null_mut(), Some(log)) };
+    let handle = unsafe {
+        let nothing = (null(), 0);
+        ffi::fmi3::instantiate(MODELS, token.as_ptr(), 0, nothing, null_mut(), Some(log), None)
+    };
     let x = Fmi3(handle);
     assert_eq!((x.begin(), x.step(0.0, 0.1)), (OK, ERROR), "{}", logged());
     assert!(logged().contains("fmi3DoStep: a bug of the model: no step from 0 s"));

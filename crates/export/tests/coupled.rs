@@ -1,10 +1,10 @@
-//! The quarter car as two FMUs gives the same bits as the built-in models, with every kind of method.
+//! The quarter car as two FMUs gives the same as the built-in models, with every kind of method.
 
 mod common;
 #[path = "../../core/tests/common/mod.rs"]
 mod engine;
 
-use common::{Folder, Given, VERSIONS, derivatives, given, imported, native};
+use common::{Folder, Given, VERSIONS, given, imported, native, same};
 use engine::{Correction, Method, bond};
 use powerbond_core::controller::{Fixed, Limits, Pi, StepController};
 use powerbond_core::estimator::{Energy, ErrorEstimator, OutputTolerance, Predictor, Residual};
@@ -17,17 +17,17 @@ use powerbond_core::signal::Signal;
 use powerbond_core::subsystem::Subsystem;
 use powerbond_core::view::StepView;
 
-/// Bits of everything that a step comes to.
+/// Everything that a step comes to.
 #[derive(Default)]
-struct Trace(Vec<u64>);
+struct Trace(Vec<f64>);
 
 impl Observer for Trace {
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
         let flow = step.flows[0];
         let lists = [step.held_end, step.corrected_end, step.y_step, step.y_fresh];
         let numbers = [step.span.start, step.span.end, step.span.h, report.next_h, flow.transmitted_power];
-        self.0.extend(lists.into_iter().flatten().chain(&numbers).map(|x| x.to_bits()));
-        self.0.extend(report.estimates.iter().map(|e| e.norm.to_bits()));
+        self.0.extend(lists.into_iter().flatten().chain(&numbers));
+        self.0.extend(report.estimates.iter().map(|e| e.norm));
         Flow::Continue
     }
 }
@@ -70,16 +70,22 @@ fn network(split: u8, [chassis, wheel]: [Box<dyn Subsystem>; 2]) -> Network {
     builder.external(road, Signal::Constant(0.1)).build().expect("a sound system").0
 }
 
-/// Runs both and compares every bit. Half of the parameters go in when the FMU is written, half through FMI.
-fn check(folder: &Folder, what: &str, split: u8, damper: &str, make: &dyn Fn(Network) -> Master) {
+/// Runs both and compares everything; see [`same`] for `round_off`. Half of the parameters go in when the FMU is written, half through FMI.
+fn check(
+    folder: &Folder,
+    (what, round_off): (&str, f64),
+    split: u8,
+    damper: &str,
+    make: &dyn Fn(Network) -> Master,
+) {
     for version in VERSIONS {
         let models = models_of(split, damper);
-        let built_in = models.each_ref().map(|(name, parameters)| native(name, parameters, version));
+        let built_in = models.each_ref().map(|(name, parameters)| native(name, parameters));
         let fmus = models.each_ref().map(|(name, parameters)| -> Box<dyn Subsystem> {
             let (fixed, set) = parameters.split_at(parameters.len() / 2);
             let spec = models::find(name).expect("a built-in model");
             let subsystem = imported(&folder.fmu(spec, version, &fixed.to_vec()), name, &set.to_vec());
-            assert_eq!(subsystem.info().capabilities.input_derivatives, derivatives(version));
+            assert_eq!(subsystem.info().capabilities.input_derivatives, 2);
             Box::new(subsystem)
         });
         let [ours, theirs] = [built_in, fmus].map(|members| {
@@ -88,7 +94,7 @@ fn check(folder: &Folder, what: &str, split: u8, damper: &str, make: &dyn Fn(Net
             trace.0
         });
         assert!(ours.len() > 1000, "{what}: {} numbers", ours.len());
-        assert!(ours == theirs, "{what}, split {split}, {damper}, {version:?}: other bits");
+        assert!(same(version, round_off, &ours, &theirs), "{what}, split {split}, {damper}, {version:?}");
     }
 }
 
@@ -104,7 +110,7 @@ fn the_rows_of_the_tables_are_the_same_bits() {
             ("ECCO 1e-5", Some(Err(1e-5))),
             ("predictor 2.1", Some(Ok(2.1))),
         ] {
-            check(&folder, row, split, damper, &|network| {
+            check(&folder, (row, 0.0), split, damper, &|network| {
                 let n = network.n_inputs;
                 let estimators: Vec<Box<dyn ErrorEstimator>> = match estimator {
                     None => Vec::new(),
@@ -140,7 +146,7 @@ fn the_rows_of_the_tables_are_the_same_bits() {
 
 /// Holds with input derivatives, refresh, feed-through by directional derivatives, steps taken back, two rates.
 #[test]
-fn every_kind_of_method_gives_the_same_bits() {
+fn every_kind_of_method_gives_the_same() {
     let folder = Folder::new("methods");
     let methods = [
         ("refresh", Method { refresh: true, ..Method::default() }),
@@ -149,7 +155,7 @@ fn every_kind_of_method_gives_the_same_bits() {
         ("NEPCE", Method { correction: Correction::NepceModel(0.5), hold: 1, ..Method::default() }),
         (
             "steps taken back",
-            Method { estimator: "richardson", controller: "rejecting", hold: 1, ..Method::default() },
+            Method { estimator: "richardson", controller: "rejecting", ..Method::default() },
         ),
         (
             "Gauss-Seidel, two rates",
@@ -163,7 +169,11 @@ fn every_kind_of_method_gives_the_same_bits() {
     for (what, method) in &methods {
         for split in [1, 2] {
             for damper in ["linear", "square-root"] {
-                check(&folder, what, split, damper, &|network| engine::master(network, 0.5, method));
+                let bends = method.hold > 0 || method.rates.is_some();
+                let round_off = if bends { 1e-11 } else { 0.0 };
+                check(&folder, (what, round_off), split, damper, &|network| {
+                    engine::master(network, 0.5, method)
+                });
             }
         }
     }

@@ -25,6 +25,7 @@ pub fn describe(interface: &Interface) -> String {
             .text("maxOutputDerivativeOrder", "0")
             .flag("canGetAndSetFMUState", interface.has_state)
             .flag("canSerializeFMUState", interface.has_state)
+            .flag("providesIntermediateUpdate", takes_derivatives(interface))
             .flag("providesDirectionalDerivatives", interface.has_derivatives())
             .flag("hasEventMode", false)
             .close();
@@ -38,7 +39,7 @@ pub fn describe(interface: &Interface) -> String {
                 .text("unit", "s")
                 .close();
             for (v, variable) in interface.info.variables.iter().enumerate() {
-                float(xml, variable, interface.reference(v));
+                float(xml, variable, interface.reference(v), takes_derivatives(interface));
             }
             for k in 0..interface.parameters().len() {
                 write_parameter(xml, interface, k);
@@ -53,7 +54,12 @@ fn head<'a>(element: Element<'a>, name: &str, reference: u32, description: &str)
     element.text("name", name).text("valueReference", &reference.to_string()).text("description", description)
 }
 
-fn float(xml: &mut Xml, variable: &Variable, reference: u32) {
+/// Whether the model follows inputs that change inside a step.
+fn takes_derivatives(interface: &Interface) -> bool {
+    interface.info.capabilities.input_derivatives > 0
+}
+
+fn float(xml: &mut Xml, variable: &Variable, reference: u32, asks: bool) {
     let mut element = head(xml.open("Float64"), &variable.name, reference, &variable.description);
     element = match variable.causality {
         Causality::Input => element.text("causality", "input"),
@@ -61,6 +67,9 @@ fn float(xml: &mut Xml, variable: &Variable, reference: u32) {
         Causality::Local => element.text("causality", "local"),
     };
     element = element.text("variability", "continuous");
+    if asks && variable.causality == Causality::Input {
+        element = element.text("intermediateUpdate", "true");
+    }
     if variable.causality != Causality::Input {
         element = element.text("initial", "calculated");
     }

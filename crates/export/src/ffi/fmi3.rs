@@ -2,9 +2,10 @@
 //!
 //! A C `bool` is an `u8` here, so that an importer that passes another value than 0 or 1 does no harm.
 
-use super::{ERROR, Handle, Logger, OK, State, call, list, list_mut};
+use super::{Component, ERROR, Handle, Logger, OK, State, call, list, list_mut};
 use crate::error::Refusal;
 use crate::instance::same_length;
+use crate::intermediate::Point;
 use powerbond_core::models::ModelSpec;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -14,13 +15,22 @@ pub type LogMessage = unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *c
 /// `fmi3IntermediateUpdateCallback`.
 pub type IntermediateUpdate = unsafe extern "C" fn(*mut c_void, f64, u8, u8, u8, u8, *mut u8, *mut f64);
 
+/// Who gives inputs inside steps.
+#[derive(Clone, Copy)]
+pub(super) struct Asks {
+    update: IntermediateUpdate,
+    environment: *mut c_void,
+}
+
 /// `fmi3InstantiateCoSimulation`.
 pub unsafe fn instantiate(
     models: &'static [&'static ModelSpec],
     token: *const c_char,
     event_mode: u8,
+    intermediate: (*const u32, usize),
     environment: *mut c_void,
     log: Option<LogMessage>,
+    update: Option<IntermediateUpdate>,
 ) -> Handle {
     const FUNCTION: &str = "fmi3InstantiateCoSimulation";
     let logger = Logger::Fmi3 { logger: log, environment };
@@ -28,8 +38,17 @@ pub unsafe fn instantiate(
         logger.error(FUNCTION, &Refusal::Unsupported { what: "event mode" });
         return std::ptr::null_mut();
     }
-    // Safety: fmi3InstantiateCoSimulation: strings are read during the call; the environment stays valid.
-    unsafe { super::instantiate(models, FUNCTION, token, logger) }
+    // Safety: fmi3InstantiateCoSimulation: strings and references are read during the call; callbacks and environment
+    // stay valid.
+    unsafe {
+        let handle = super::instantiate(models, FUNCTION, token, logger);
+        if let (Some(component), Some(update)) = (handle.cast::<Component>().as_mut(), update) {
+            let mut wanted = list(intermediate.0, intermediate.1).iter();
+            let asked_for = wanted.any(|&reference| component.instance.is_asked_for(reference));
+            component.asks = asked_for.then_some(Asks { update, environment });
+        }
+        handle
+    }
 }
 
 /// `fmi3InstantiateModelExchange` and `fmi3InstantiateScheduledExecution`.
@@ -257,19 +276,63 @@ pub unsafe fn do_step(
     early: *mut u8,
     reached: *mut f64,
 ) -> c_int {
-    // Safety: fmi3DoStep: results are written to places of the caller's.
+    // Safety: fmi3DoStep: results are written to places of the caller's. No reference to the component lives while the
+    // importer is asked, which sets inputs then.
     unsafe {
-        call(c, "fmi3DoStep", |i| {
+        let asks = c.cast::<Component>().as_ref().and_then(|component| component.asks);
+        if let Some(asks) = asks {
+            let asked = ask(c, asks, t, h);
+            if asked != OK {
+                return asked;
+            }
+        }
+        call(c, FUNCTION, |i| {
             for flag in [event, terminate, early] {
                 if let Some(flag) = flag.as_mut() {
                     *flag = 0;
                 }
             }
-            let stepped = i.step(t, h);
+            let stepped = if asks.is_some() { i.step_through_samples(t, h) } else { i.step(t, h) };
             if let Some(reached) = reached.as_mut() {
                 *reached = i.time();
             }
             stepped
         })
     }
+}
+
+const FUNCTION: &str = "fmi3DoStep";
+
+/// Asks the importer for inputs inside a step.
+#[inline(never)] // Most importers are not asked.
+unsafe fn ask(c: Handle, asks: Asks, t: f64, h: f64) -> c_int {
+    let mut points: &[Point] = &[];
+    // Safety: passed on.
+    let begun = unsafe {
+        call(c, FUNCTION, |i| {
+            points = i.points();
+            i.begin_samples(t, h)
+        })
+    };
+    if begun != OK {
+        return begun;
+    }
+    for &point in points {
+        let time = if point == Point::Middle { t + 0.5 * h } else { t + h };
+        let (mut early, mut early_time) = (0, 0.0);
+        // Safety: fmi3IntermediateUpdateCallback: called inside fmi3DoStep with the environment as it was given. Inputs
+        // may be set, nothing may be read, and the step cannot end here.
+        unsafe { (asks.update)(asks.environment, time, 1, 0, 0, 0, &mut early, &mut early_time) };
+        // Safety: passed on.
+        let taken = unsafe {
+            call(c, FUNCTION, |i| {
+                i.take_sample(point);
+                Ok(())
+            })
+        };
+        if taken != OK {
+            return taken;
+        }
+    }
+    OK
 }

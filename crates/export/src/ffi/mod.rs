@@ -31,6 +31,8 @@ pub(crate) const ERROR: c_int = 3;
 struct Component {
     instance: Instance,
     logger: Logger,
+    /// Whom to ask for inputs inside steps.
+    asks: Option<fmi3::Asks>,
     /// Strings that were given out: they stay until the next call that gives some.
     texts: Vec<CString>,
 }
@@ -77,7 +79,9 @@ unsafe fn instantiate(
     let token = unsafe { text(token) };
     let made = quietly(|| Instance::new(models, &token));
     match made {
-        Ok(instance) => Box::into_raw(Box::new(Component { instance, logger, texts: Vec::new() })).cast(),
+        Ok(instance) => {
+            Box::into_raw(Box::new(Component { instance, logger, asks: None, texts: Vec::new() })).cast()
+        }
         Err(refusal) => {
             logger.error(function, &refusal);
             std::ptr::null_mut()

@@ -44,7 +44,14 @@ pub struct Clock {
     expected: Vec<f64>,
     /// How many of them the last step had.
     quanta: f64,
+    /// Times that are no further apart than this, in seconds, are one.
+    same: f64,
+    /// The next time that must be hit.
+    target: f64,
 }
+
+/// Times are one if they are no further apart than this share of the largest time of the run.
+const SAME: f64 = 64.0 * f64::EPSILON;
 
 /// How many announced times are kept; the nearest ones.
 const MOST_EXPECTED: usize = 64;
@@ -83,7 +90,7 @@ impl Clock {
         targets.retain(|&t| t > start && t < stop);
         targets.sort_by(f64::total_cmp);
         targets.dedup();
-        Clock {
+        let mut clock = Clock {
             start,
             stop,
             end_rule,
@@ -98,7 +105,11 @@ impl Clock {
             quantum: None,
             expected: Vec::with_capacity(MOST_EXPECTED),
             quanta: 0.0,
-        }
+            same: SAME * start.abs().max(stop.abs()),
+            target: stop,
+        };
+        clock.target = clock.find_target();
+        clock
     }
 
     /// A discontinuity was announced for `t`; times that are past or beyond the end are ignored.
@@ -112,6 +123,7 @@ impl Clock {
         }
         self.expected.truncate(MOST_EXPECTED - 1);
         self.expected.insert(place, t);
+        self.target = self.find_target();
     }
 
     /// Adaptive steps are multiples of `quantum`, the nearest below what is wished. After one quantum a wish of one and a half
@@ -124,6 +136,7 @@ impl Clock {
     /// Also hits every multiple of `interval` after the start.
     pub fn land_on(mut self, interval: f64) -> Self {
         self.landing = Some(interval);
+        self.target = self.find_target();
         self
     }
 
@@ -137,19 +150,18 @@ impl Clock {
         self.t >= self.stop
     }
 
-    /// The next time that must be hit exactly; infinite if there is none.
-    fn target(&self) -> f64 {
-        let mut target = if self.end_rule == EndRule::Overshoot { f64::INFINITY } else { self.stop };
-        if let Some(&event) = self.targets.get(self.next_target) {
-            target = target.min(event);
-        }
-        if let Some(&announced) = self.expected.first() {
-            target = target.min(announced);
-        }
-        if let Some(interval) = self.landing {
-            target = target.min(self.start + (self.landed + 1) as f64 * interval);
-        }
-        target
+    /// The next time that must be hit; infinite if there is none. Of times that are apart by round-off only it is the last
+    /// one: `3 · 0.1` and `0.3` are one point and not two with a step of 6e-17 s between them.
+    fn find_target(&self) -> f64 {
+        let stop = if self.end_rule == EndRule::Overshoot { f64::INFINITY } else { self.stop };
+        let known = &self.targets[self.next_target..];
+        let landing = self.landing.map(|interval| self.start + (self.landed + 1) as f64 * interval);
+        let firsts = [known.first().copied(), self.expected.first().copied(), landing];
+        let first = firsts.into_iter().flatten().fold(stop, f64::min);
+        let near = first + self.same;
+        let last = |times: &[f64]| times.iter().copied().take_while(|&t| t <= near).last();
+        let lasts = [last(known), last(&self.expected), landing, Some(stop)];
+        lasts.into_iter().flatten().filter(|&t| t <= near).fold(first, f64::max)
     }
 
     /// The step that comes nearest to the wished size `h`.
@@ -183,7 +195,7 @@ impl Clock {
 
     /// Ends a step at the next time that must be hit exactly, if it comes that far; true if that makes it shorter.
     fn clip(&self, span: &mut Span) -> bool {
-        let target = self.target();
+        let target = self.target;
         let slack = MERGE * span.h;
         if target > span.end + slack {
             let rest = target - span.start;
@@ -210,7 +222,7 @@ impl Clock {
     pub fn propose_pair(&self, h: f64) -> Option<Pair> {
         let Some(step) = self.fixed else { return Some(Pair::halved(self.propose(2.0 * h))) };
         let first = self.propose(h);
-        if first.span.end >= self.stop || self.target() <= first.span.end {
+        if first.span.end >= self.stop || self.target <= first.span.end {
             return None;
         }
         let mut n = self.n;
@@ -254,14 +266,18 @@ impl Clock {
             }
         }
         let mut hit = false;
+        let is_here = |x: f64| x >= self.t - self.same;
         while self.targets.get(self.next_target).is_some_and(|&x| x <= self.t) {
-            hit |= self.targets[self.next_target] == self.t;
+            hit |= is_here(self.targets[self.next_target]);
             self.next_target += 1;
         }
         if self.expected.first().is_some_and(|&x| x <= self.t) {
             let passed = self.expected.partition_point(|&x| x <= self.t);
-            hit |= self.expected[..passed].contains(&self.t);
+            hit |= self.expected[..passed].iter().any(|&x| is_here(x));
             self.expected.drain(..passed);
+        }
+        if self.t >= self.target {
+            self.target = self.find_target();
         }
         if hit || self.owed.abs() > span.h {
             self.owed = 0.0;
@@ -319,6 +335,22 @@ mod tests {
         let pair = free.propose_pair(0.4).expect("always");
         assert_eq!(pair.halves.map(|s| (s.start, s.end)), [(0.0, 0.25), (0.25, 0.5)]);
         assert!(pair.shortened && !free.propose_pair(0.2).expect("always").shortened);
+    }
+
+    /// 3 · 0.1 is above 0.3 by one bit; 0.7 and 7 · 0.1 likewise. Every jump counts once, and no step is shorter than the interval.
+    #[test]
+    fn times_that_round_off_parts_are_one() {
+        let jumps = (1..10).map(|k| f64::from(k) / 10.0).collect();
+        let mut clock = Clock::new(0.0, 1.0, EndRule::Exact, None, jumps).land_on(0.1);
+        clock.expect(0.1 + 0.2);
+        let (mut hits, mut shortest) = (0, f64::INFINITY);
+        while !clock.done() {
+            let span = clock.propose(1.0).span;
+            shortest = span.h.min(shortest);
+            hits += u32::from(clock.advance(span));
+        }
+        assert_eq!((hits, clock.time()), (9, 1.0));
+        assert!(shortest > 0.0999, "{shortest}");
     }
 
     #[test]

@@ -50,8 +50,18 @@ pub struct Clock {
     target: f64,
 }
 
-/// Times are one if they are no further apart than this share of the largest time of the run.
 const SAME: f64 = 64.0 * f64::EPSILON;
+
+/// Times of a run that are no further apart than this, in seconds, are one: round-off parts them.
+pub fn resolution(start: f64, stop: f64) -> f64 {
+    SAME * start.abs().max(stop.abs())
+}
+
+/// The first of `times`, increasing, that is no further from `t` than `resolution`; `t` itself if there is none.
+pub(crate) fn aligned(t: f64, times: &[f64], resolution: f64) -> f64 {
+    let place = times.partition_point(|&x| x < t - resolution);
+    times.get(place).copied().filter(|&x| x <= t + resolution).unwrap_or(t)
+}
 
 /// How many announced times are kept; the nearest ones.
 const MOST_EXPECTED: usize = 64;
@@ -76,6 +86,22 @@ pub struct Pair {
     pub shortened: bool,
 }
 
+/// Where a step ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// At a discontinuity that was known before the run.
+    pub known: bool,
+    /// At one that a subsystem announced.
+    pub announced: bool,
+}
+
+impl Arrival {
+    /// Whether it is one of both.
+    pub fn is_discontinuity(self) -> bool {
+        self.known || self.announced
+    }
+}
+
 impl Pair {
     /// Two equal halves.
     fn halved(whole: Proposal) -> Self {
@@ -87,7 +113,8 @@ impl Pair {
 impl Clock {
     /// From `start` to `stop`; `fixed` is the step of a fixed grid; `targets` are times to be hit exactly.
     pub fn new(start: f64, stop: f64, end_rule: EndRule, fixed: Option<f64>, mut targets: Vec<f64>) -> Self {
-        targets.retain(|&t| t > start && t < stop);
+        let same = resolution(start, stop);
+        targets.retain(|&t| t > start + same && t < stop - same);
         targets.sort_by(f64::total_cmp);
         targets.dedup();
         let mut clock = Clock {
@@ -105,7 +132,7 @@ impl Clock {
             quantum: None,
             expected: Vec::with_capacity(MOST_EXPECTED),
             quanta: 0.0,
-            same: SAME * start.abs().max(stop.abs()),
+            same,
             target: stop,
         };
         clock.target = clock.find_target();
@@ -114,7 +141,7 @@ impl Clock {
 
     /// A discontinuity was announced for `t`; times that are past or beyond the end are ignored.
     pub fn expect(&mut self, t: f64) {
-        if !(t > self.t && t < self.stop) {
+        if !(t > self.t + self.same && t < self.stop) {
             return;
         }
         let place = self.expected.partition_point(|&known| known < t);
@@ -150,18 +177,16 @@ impl Clock {
         self.t >= self.stop
     }
 
-    /// The next time that must be hit; infinite if there is none. Of times that are apart by round-off only it is the last
-    /// one: `3 · 0.1` and `0.3` are one point and not two with a step of 6e-17 s between them.
+    /// The next time that must be hit; infinite if there is none. Times that are apart by round-off only are one: `3 · 0.1` and
+    /// `0.3` are not two with a step of 6e-17 s between them. The end and known discontinuities are hit to the bit.
     fn find_target(&self) -> f64 {
         let stop = if self.end_rule == EndRule::Overshoot { f64::INFINITY } else { self.stop };
-        let known = &self.targets[self.next_target..];
+        let known = self.targets.get(self.next_target).copied();
         let landing = self.landing.map(|interval| self.start + (self.landed + 1) as f64 * interval);
-        let firsts = [known.first().copied(), self.expected.first().copied(), landing];
-        let first = firsts.into_iter().flatten().fold(stop, f64::min);
-        let near = first + self.same;
-        let last = |times: &[f64]| times.iter().copied().take_while(|&t| t <= near).last();
-        let lasts = [last(known), last(&self.expected), landing, Some(stop)];
-        lasts.into_iter().flatten().filter(|&t| t <= near).fold(first, f64::max)
+        let times = [known, self.expected.first().copied(), landing];
+        let first = times.into_iter().flatten().fold(stop, f64::min);
+        let is_near = |t: &f64| *t <= first + self.same;
+        [Some(stop), known].into_iter().flatten().find(is_near).unwrap_or(first)
     }
 
     /// The step that comes nearest to the wished size `h`.
@@ -245,8 +270,29 @@ impl Clock {
         Proposal { span: Span { start: self.t, end, h: end - self.t }, shortened: true }
     }
 
-    /// Moves to the end of an accepted step. True if a target (a known discontinuity) was hit.
-    pub fn advance(&mut self, span: Span) -> bool {
+    /// Counts off the targets that have been reached.
+    fn pass_targets(&mut self) -> Arrival {
+        let (now, same) = (self.t + self.same, self.same);
+        let is_here = |x: f64| x >= now - 2.0 * same;
+        let mut arrival = Arrival::default();
+        if let Some(dt) = self.landing {
+            while now >= self.start + (self.landed + 1) as f64 * dt {
+                self.landed += 1;
+            }
+        }
+        while let Some(&x) = self.targets.get(self.next_target).filter(|&&x| x <= now) {
+            arrival.known |= is_here(x);
+            self.next_target += 1;
+        }
+        let passed = self.expected.partition_point(|&x| x <= now);
+        arrival.announced |= self.expected[..passed].iter().any(|&x| is_here(x));
+        self.expected.drain(..passed);
+        self.target = self.find_target();
+        arrival
+    }
+
+    /// Moves to the end of an accepted step.
+    pub fn advance(&mut self, span: Span) -> Arrival {
         if let Some(step) = self.fixed {
             while span.end >= self.start + (self.n + 1) as f64 * step - MERGE * step {
                 self.n += 1;
@@ -260,29 +306,14 @@ impl Clock {
         self.owed =
             if self.fixed.is_some() || self.quantum.is_some() { 0.0 } else { exact - (span.end - self.t) };
         self.t = span.end;
-        if let Some(dt) = self.landing {
-            while self.t >= self.start + (self.landed + 1) as f64 * dt {
-                self.landed += 1;
-            }
+        let mut arrival = Arrival::default();
+        if self.t >= self.target - self.same {
+            arrival = self.pass_targets();
         }
-        let mut hit = false;
-        let is_here = |x: f64| x >= self.t - self.same;
-        while self.targets.get(self.next_target).is_some_and(|&x| x <= self.t) {
-            hit |= is_here(self.targets[self.next_target]);
-            self.next_target += 1;
-        }
-        if self.expected.first().is_some_and(|&x| x <= self.t) {
-            let passed = self.expected.partition_point(|&x| x <= self.t);
-            hit |= self.expected[..passed].iter().any(|&x| is_here(x));
-            self.expected.drain(..passed);
-        }
-        if self.t >= self.target {
-            self.target = self.find_target();
-        }
-        if hit || self.owed.abs() > span.h {
+        if arrival.is_discontinuity() || self.owed.abs() > span.h {
             self.owed = 0.0;
         }
-        hit
+        arrival
     }
 }
 
@@ -295,7 +326,7 @@ mod tests {
         while !clock.done() {
             let span = clock.propose(h).span;
             assert!(span.h > 0.0 && span.end > span.start);
-            if clock.advance(span) {
+            if clock.advance(span).is_discontinuity() {
                 hits.push(clock.time());
             }
             steps += 1;
@@ -347,7 +378,7 @@ mod tests {
         while !clock.done() {
             let span = clock.propose(1.0).span;
             shortest = span.h.min(shortest);
-            hits += u32::from(clock.advance(span));
+            hits += u32::from(clock.advance(span).is_discontinuity());
         }
         assert_eq!((hits, clock.time()), (9, 1.0));
         assert!(shortest > 0.0999, "{shortest}");

@@ -53,6 +53,8 @@ pub(crate) struct Exchange {
     pub allow_nonfinite: bool,
     /// The next discontinuity that a member announced in the last sweep, in s; infinite if none did.
     pub announced: f64,
+    /// Members that reported a discontinuity in the last sweep.
+    pub eventful: Vec<usize>,
     /// Threads that advance the members of a stage side by side.
     workers: Option<Workers>,
 }
@@ -114,6 +116,7 @@ impl Exchange {
             jumps: wants.jumps.then(|| Jumps::new(nu)),
             allow_nonfinite: false,
             announced: f64::INFINITY,
+            eventful: Vec::with_capacity(network.members.len()),
             workers: None,
         }
     }
@@ -156,7 +159,7 @@ impl Exchange {
         }
         meter.begin();
         self.announced = f64::INFINITY;
-        let mut event = false;
+        self.eventful.clear();
         for stage in &schedule.stages {
             let part = span.part(stage.part, stage.parts);
             self.fill_inputs(network, schedule, stage, extrapolation, span, part);
@@ -166,14 +169,16 @@ impl Exchange {
             let told = match &mut self.workers {
                 Some(workers) if stage.members.len() > 1 => {
                     workers.advance(&mut network.members, stage, part, &self.held, &mut self.y_step);
-                    follow(&stage.members, part, |s| workers.outcome(s))
+                    follow(&stage.members, part, &mut self.eventful, |s| workers.outcome(s))
                 }
-                _ => advance(&mut network.members, &stage.members, part, &self.held, &mut self.y_step),
+                _ => {
+                    let (all, y) = (&mut network.members, &mut self.y_step);
+                    advance(all, &stage.members, part, &self.held, y, &mut self.eventful)
+                }
             }?;
             if let Some((member, reached)) = told.early {
                 return Ok(Swept::Early { member, reached });
             }
-            event |= told.event;
             self.announced = self.announced.min(told.next_event);
             // Once per stage: a look at every member's few numbers waits for them.
             for outputs in stage.outputs.iter().filter(|_| !self.allow_nonfinite) {
@@ -187,7 +192,7 @@ impl Exchange {
                 meter.sub_step(&network.bonds, &stage.members, part, end, &self.y_step);
             }
         }
-        Ok(Swept::Whole { event })
+        Ok(Swept::Whole { event: !self.eventful.is_empty() })
     }
 
     /// What the members of a stage are given, before correction.
@@ -437,11 +442,17 @@ impl Exchange {
         std::mem::swap(&mut self.y_prev, if self.refreshes { &mut self.y_fresh } else { &mut self.y_step });
     }
 
-    /// Forgets the past after an event.
-    pub fn restart(&mut self) {
-        self.history.restart();
-        self.inner.iter_mut().for_each(|inner| inner.committed.restart());
-        self.waiting.restart();
+    /// Forgets the past of some inputs after an event, of all if none are named.
+    pub fn restart(&mut self, inputs: Option<&[u32]>) {
+        let inner = self.inner.iter_mut().map(|inner| &mut inner.committed);
+        let histories = inner.chain([&mut self.history, &mut self.waiting]);
+        match inputs {
+            // Where nothing waits its history has no signals.
+            Some(inputs) => {
+                histories.filter(|h| !h.values(0).is_empty()).for_each(|h| h.restart_some(inputs));
+            }
+            None => histories.for_each(History::restart),
+        }
     }
 
     /// Forgets the past after a change of the coupling: the inputs at `t` are others now.
@@ -491,7 +502,6 @@ impl Persist for Exchange {
 
 /// What the members of a stage told of crossing it.
 struct Told {
-    event: bool,
     /// In s; infinite if no member announced one.
     next_event: f64,
     /// A member that stopped early, and when. Those after it were not asked.
@@ -506,21 +516,23 @@ fn advance(
     part: Span,
     held: &Held,
     y: &mut [f64],
+    eventful: &mut Vec<usize>,
 ) -> Result<Told, RunError> {
-    follow(members, part, |s| {
+    follow(members, part, eventful, |s| {
         let member = &mut all[s];
         member.simulator.advance(part, inputs_of(held, &member.inputs), &mut y[member.outputs.clone()])
     })
 }
 
-/// Puts together what `members` came to.
+/// Puts together what `members` came to; those with a discontinuity join `eventful`.
 #[inline(always)]
 fn follow(
     members: &[usize],
     part: Span,
+    eventful: &mut Vec<usize>,
     mut outcome: impl FnMut(usize) -> Result<Advance, SubsystemError>,
 ) -> Result<Told, RunError> {
-    let mut told = Told { event: false, next_event: f64::INFINITY, early: None };
+    let mut told = Told { next_event: f64::INFINITY, early: None };
     let nearly = part.end - 1e-9 * part.h;
     for &s in members {
         let advance = match outcome(s) {
@@ -531,7 +543,9 @@ fn follow(
             told.early = Some((s, advance.reached));
             break;
         }
-        told.event |= advance.event;
+        if advance.event && !eventful.contains(&s) {
+            eventful.push(s);
+        }
         if let Some(t) = advance.next_event {
             told.next_event = told.next_event.min(t);
         }

@@ -3,7 +3,7 @@
 mod double_step;
 
 use crate::bond::{BondFlow, Meter, Quadrature};
-use crate::clock::{Clock, EndRule};
+use crate::clock::{Arrival, Clock, EndRule, aligned, resolution};
 use crate::controller::{Decision, StepController};
 use crate::correction::{CorrectionReport, InputCorrection};
 use crate::error::RunError;
@@ -11,7 +11,9 @@ use crate::estimator::{ErrorEstimator, Estimate};
 use crate::exchange::{Exchange, Swept, Wants};
 use crate::extrapolation::Extrapolation;
 use crate::identification::{Identified, Identifier};
-use crate::network::{Initial, Network, Row, Schedule, Structure, initial, probe_feed_through};
+use crate::network::{
+    External, Initial, Network, Reach, Row, Schedule, Structure, initial, probe_feed_through,
+};
 use crate::observer::{Flow, Observer, StartView, StepReport};
 use crate::slopes::Slopes;
 use crate::statistics::Statistics;
@@ -171,6 +173,13 @@ pub struct Master {
     lowered: Vec<usize>,
     /// Changes of the coupling that were made.
     changed: usize,
+    /// When which known input jumps, in the order of time, and how many have.
+    jumps: Vec<(f64, usize)>,
+    jumped: usize,
+    /// Which inputs a discontinuity reaches, from the initialization on.
+    reach: Option<Reach>,
+    /// The last discontinuity may reach everything.
+    reaches_all: bool,
 }
 
 /// What policies and observers see of the current attempt. A macro, since it borrows all but the policies.
@@ -203,7 +212,7 @@ use view;
 
 impl Master {
     /// Prepares a run.
-    pub fn new(network: Network, policies: Policies, settings: Settings) -> Self {
+    pub fn new(mut network: Network, policies: Policies, mut settings: Settings) -> Self {
         let stepwise: Vec<bool> = policies.schedule.rates.iter().map(|&r| r > 1).collect();
         let meter = Meter::new(&network.bonds, settings.quadrature, &stepwise);
         let mut exchange = Exchange::new(
@@ -226,8 +235,9 @@ impl Master {
         network.externals.iter().for_each(|e| external[e.input] = true);
         let wish = policies.controller.first();
         let fixed = policies.controller.is_fixed().then_some(wish);
-        let jumps = network.externals.iter().flat_map(|e| e.signal.jumps());
-        let targets = jumps.chain(settings.changes.iter().map(|c| c.time)).collect();
+        let jumps = align_jumps(&mut network, &mut settings);
+        let targets =
+            jumps.iter().map(|jump| jump.0).chain(settings.changes.iter().map(|c| c.time)).collect();
         let mut clock = Clock::new(settings.start, settings.stop, settings.end_rule, fixed, targets);
         if let Some(interval) = settings.land_on {
             clock = clock.land_on(interval);
@@ -259,6 +269,10 @@ impl Master {
             structure: None,
             lowered: Vec::new(),
             changed: 0,
+            jumps,
+            jumped: 0,
+            reach: None,
+            reaches_all: true,
             network,
             policies,
             settings,
@@ -454,6 +468,7 @@ impl Master {
             estimator.prepare(&self.network, &structure, &self.settings.refresh);
         }
         self.structure = Some(structure);
+        self.reach = Some(Reach::new(&self.network));
         Ok(())
     }
 
@@ -659,9 +674,11 @@ impl Master {
         }
         self.after_restart = false;
         self.clock.expect(self.exchange.announced);
-        if self.clock.advance(span) | event {
+        let arrival = self.clock.advance(span);
+        if arrival.is_discontinuity() || event {
             self.statistics.events += 1;
             self.watch.restart();
+            self.find_reach(arrival, span.end);
             self.restart();
             if let Some(doubling) = &mut self.doubling {
                 doubling.restart();
@@ -724,10 +741,29 @@ impl Master {
         Ok(())
     }
 
-    /// After a discontinuity the past does not foretell the future.
+    /// Finds the inputs that the discontinuity at `t` reaches: with the signals that jump, and with the outputs of members that
+    /// reported one. Unless it is known where it comes from, everything.
+    fn find_reach(&mut self, arrival: Arrival, t: f64) {
+        let Some(reach) = self.reach.as_mut() else { return };
+        reach.clear();
+        let came_from_nowhere = arrival.announced && self.exchange.eventful.is_empty();
+        let is_due = self.settings.changes.get(self.changed).is_some_and(|change| change.time <= t);
+        self.reaches_all = came_from_nowhere || is_due;
+        for &s in &self.exchange.eventful {
+            self.network.members[s].outputs.clone().for_each(|output| reach.add_output(output));
+        }
+        while let Some(&(_, input)) = self.jumps.get(self.jumped).filter(|(at, _)| *at <= t) {
+            reach.add_input(input);
+            self.jumped += 1;
+        }
+        reach.add_kinks();
+    }
+
+    /// After a discontinuity the past does not foretell the future of the inputs that it reaches.
     fn restart(&mut self) {
-        self.exchange.restart();
-        self.policies.extrapolation.restart();
+        let inputs = self.reach.as_ref().filter(|_| !self.reaches_all).map(Reach::inputs);
+        self.exchange.restart(inputs);
+        self.policies.extrapolation.restart(inputs);
         if let Some(correction) = &mut self.policies.correction {
             correction.restart();
         }
@@ -781,6 +817,30 @@ impl Master {
         let members = self.network.members.iter_mut().enumerate();
         members.filter_map(|(s, m)| m.simulator.finish().err().map(|error| (s, error))).collect()
     }
+}
+
+/// When which known input jumps after the start, in the order of time. Times of jumps, of changes, the start and the end that
+/// only round-off parts are made one.
+fn align_jumps(network: &mut Network, settings: &mut Settings) -> Vec<(f64, usize)> {
+    let resolution = resolution(settings.start, settings.stop);
+    let ends = [settings.start, settings.stop];
+    let mut times: Vec<f64> = settings.changes.iter().map(|c| c.time).collect();
+    for external in &mut network.externals {
+        external.signal.align(&ends, resolution);
+        times.extend(external.signal.jumps());
+    }
+    times.sort_by(f64::total_cmp);
+    times.dedup_by(|later, first| *later - *first <= resolution);
+    for change in &mut settings.changes {
+        change.time = aligned(aligned(change.time, &ends, resolution), &times, resolution);
+    }
+    let mut jumps = Vec::new();
+    for External { input, signal } in &mut network.externals {
+        signal.align(&times, resolution);
+        jumps.extend(signal.jumps().into_iter().filter(|&t| t > settings.start).map(|t| (t, *input)));
+    }
+    jumps.sort_by(|a, b| a.0.total_cmp(&b.0));
+    jumps
 }
 
 /// Enters an accepted step into the statistics; true if it is over tolerance. Norms of an estimator that still `settles` do not

@@ -1,5 +1,7 @@
 //! External inputs: what is known of an input before the run starts.
 
+use crate::clock::aligned;
+
 /// An input as a function of time.
 pub enum Signal {
     /// Always the same.
@@ -139,6 +141,24 @@ impl Signal {
                 modifier(changes, changes.partition_point(|&(time, _)| time < t)).apply(base.before(t))
             }
             _ => self.at(t),
+        }
+    }
+
+    /// Moves the times that it is made of to those of `others`, increasing, that are no further away than `resolution`.
+    pub(crate) fn align(&mut self, others: &[f64], resolution: f64) {
+        let align = |t: &mut f64| *t = aligned(*t, others, resolution);
+        match self {
+            Signal::Step { time, .. } => align(time),
+            Signal::Ramp { start, end, .. } => {
+                align(start);
+                align(end);
+            }
+            Signal::Table { times, .. } => times.iter_mut().for_each(align),
+            Signal::Changed { base, changes } => {
+                base.align(others, resolution);
+                changes.iter_mut().for_each(|(time, _)| align(time));
+            }
+            Signal::Constant(_) | Signal::Sine { .. } | Signal::Function(_) => {}
         }
     }
 

@@ -60,7 +60,7 @@ impl Slopes {
                 continue;
             }
             let newest = nodes.values(0)[i];
-            let curvature = if order > 1 && nodes.len() > 1 {
+            let curvature = if order > 1 && nodes.has_past(i) {
                 let g = nodes.time(0) - nodes.time(1);
                 2.0 * (nodes.values(1)[i] - newest + g * slope) / (g * g)
             } else {

@@ -69,6 +69,6 @@ pub trait Extrapolation: Persist {
         true
     }
 
-    /// Forgets the past after an event.
-    fn restart(&mut self) {}
+    /// Forgets the past of some inputs after an event, of all if none are named.
+    fn restart(&mut self, _inputs: Option<&[u32]>) {}
 }

@@ -73,7 +73,7 @@ impl Variable {
             bits: SEED,
             counts: vec![[0; 3]; n],
         };
-        hold.restart();
+        hold.restart(None);
         hold
     }
 
@@ -195,10 +195,15 @@ impl Extrapolation for Variable {
         }
     }
 
-    fn restart(&mut self) {
-        for ((order, limit), known) in self.order.iter_mut().zip(&self.limit).zip(&self.known) {
-            *order = if *known { *limit } else { 0 };
+    fn restart(&mut self, inputs: Option<&[u32]>) {
+        let n = self.order.len();
+        let mut forget = |i: usize| {
+            self.order[i] = if self.known[i] { self.limit[i] } else { 0 };
+            self.smoothed[i] = [0.0; 3];
+        };
+        match inputs {
+            Some(inputs) => inputs.iter().for_each(|&i| forget(i as usize)),
+            None => (0..n).for_each(forget),
         }
-        self.smoothed.fill([0.0; 3]);
     }
 }

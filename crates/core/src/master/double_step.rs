@@ -2,7 +2,7 @@
 
 use super::{Master, Policies, count, view, watch_bonds};
 use crate::bond::{BondFlow, PortFlow};
-use crate::clock::Pair;
+use crate::clock::{Arrival, Pair};
 use crate::controller::Decision;
 use crate::error::RunError;
 use crate::estimator::{BigStep, Estimate};
@@ -246,6 +246,7 @@ impl Master {
         self.arrive(pair.halves[0])?;
         self.after_restart = false;
         if event {
+            self.find_reach(Arrival::default(), pair.halves[0].end);
             self.restart();
         }
         self.attempt(pair.halves[1])

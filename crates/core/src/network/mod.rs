@@ -4,6 +4,7 @@ mod builder;
 pub mod graph;
 pub(crate) mod initial;
 mod packets;
+mod reach;
 mod schedule;
 mod structure;
 mod wiring;
@@ -13,6 +14,7 @@ pub use builder::{
 };
 pub use initial::Initial;
 pub use packets::Packets;
+pub(crate) use reach::Reach;
 pub use schedule::{Group, Part, Schedule, ScheduleKind, Seen, Stage, Sum};
 pub use structure::{AlgebraicLoop, Asymptotics, Structure, probe_feed_through};
 pub use wiring::{Row, Wiring};

@@ -1,6 +1,6 @@
 //! Direct feed-through of the whole system as a graph: algebraic loops, nilpotency, and what an error estimate is worth.
 
-use super::{Network, graph};
+use super::{Member, Network, graph};
 use crate::subsystem::{Inputs, SubsystemError};
 
 /// The feed-through graph of a network (arnold2013 §2).
@@ -58,22 +58,30 @@ impl Structure {
         Structure::with_possible(network, false)
     }
 
-    /// The structure; `possible` takes every pair of an unknown member for feed-through.
-    pub(super) fn with_possible(network: &Network, possible: bool) -> Self {
+    /// The inputs that each output may feed through: what is declared or was probed, and every pair of an unknown member.
+    pub(super) fn possible_feed_through(network: &Network) -> Vec<Vec<usize>> {
         let mut feeds_through = vec![Vec::new(); network.n_outputs];
-        let mut unknown = Vec::new();
-        for (s, member) in network.members.iter().enumerate() {
-            if !member.feed_through_known && member.probed.is_none() {
-                unknown.push(s);
-                if possible {
-                    for output in member.outputs.clone() {
-                        feeds_through[output].extend(member.inputs.clone());
-                    }
-                }
+        for member in network.members.iter().filter(|m| !m.feed_through_known && m.probed.is_none()) {
+            for output in member.outputs.clone() {
+                feeds_through[output].extend(member.inputs.clone());
             }
         }
         for (output, input) in network.feed_through_pairs() {
             feeds_through[output].push(input);
+        }
+        feeds_through
+    }
+
+    /// The structure; `possible` takes every pair of an unknown member for feed-through.
+    pub(super) fn with_possible(network: &Network, possible: bool) -> Self {
+        let is_unknown = |m: &Member| !m.feed_through_known && m.probed.is_none();
+        let unknown: Vec<usize> =
+            (0..network.members.len()).filter(|&s| is_unknown(&network.members[s])).collect();
+        let mut feeds_through = Structure::possible_feed_through(network);
+        if !possible {
+            for output in unknown.iter().flat_map(|&s| network.members[s].outputs.clone()) {
+                feeds_through[output].clear();
+            }
         }
         for inputs in &mut feeds_through {
             inputs.retain(|&i| network.wiring.is_coupled(i));

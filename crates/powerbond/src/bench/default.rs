@@ -8,7 +8,7 @@ use super::force_displacement::Star;
 use super::verdict::{
     Dice, Files, Subject as Judged, accurate_star, oscillator as star, random_case, subjects,
 };
-use super::{Plan, Quantity};
+use super::{Models, Plan, Quantity};
 use crate::{Error, System};
 use powerbond_core::models::nonlinear_oscillator;
 use powerbond_core::models::oscillator::{self, Case, DOUBLE, MULTIPLE};
@@ -151,12 +151,12 @@ impl Subject {
     }
 
     /// Runs a method; a run that fails is as wrong as can be.
-    fn run(&self, step: Option<f64>, method: &str, class: &str) -> Result<Outcome, Error> {
+    fn run(&self, models: &Models, step: Option<f64>, method: &str, class: &str) -> Result<Outcome, Error> {
         let file = self.file(step, method, class);
         if let Some(known) = self.known.borrow().get(&file) {
             return Ok(*known);
         }
-        let mut prepared = super::prepare("default", &file)?;
+        let mut prepared = models.prepare("default", &file)?;
         let n = prepared.names.outputs.len();
         let mut distance =
             Distance { exact: self.exact()?, now: vec![0.0; n], sums: vec![[0.0; 3]; n], time: 0.0 };
@@ -171,8 +171,8 @@ impl Subject {
         Ok(Outcome { steps, error })
     }
 
-    fn auto(&self, tolerance: f64, class: &str) -> Result<Outcome, Error> {
-        self.run(None, &format!("kind = \"auto\"\ntolerance = {tolerance}"), class)
+    fn auto(&self, models: &Models, tolerance: f64, class: &str) -> Result<Outcome, Error> {
+        self.run(models, None, &format!("kind = \"auto\"\ntolerance = {tolerance}"), class)
     }
 }
 
@@ -254,7 +254,7 @@ pub fn rows() -> Vec<Plan> {
                 format!("tolerance/{}/{tolerance:e}", subject.name),
                 format!("{}, tolerance {tolerance:e}", subject.name),
                 subject,
-                move |subject| Ok(accuracy(subject.auto(tolerance, "")?, tolerance, 10.0)),
+                move |models, subject| Ok(accuracy(subject.auto(models, tolerance, "")?, tolerance, 10.0)),
             ));
         }
     }
@@ -264,8 +264,8 @@ pub fn rows() -> Vec<Plan> {
                 format!("class/{class}/{}", subject.name),
                 format!("{}, class {class}, tolerance 1e-3", subject.name),
                 subject,
-                move |subject| {
-                    let run = subject.auto(1e-3, off)?;
+                move |models, subject| {
+                    let run = subject.auto(models, 1e-3, off)?;
                     Ok(match *class {
                         "B" => accuracy(run, 1e-3, 20.0),
                         "C" | "D" => accuracy(run, 1e-3, 40.0),
@@ -282,14 +282,14 @@ pub fn rows() -> Vec<Plan> {
     plans.extend(subjects[..4].iter().zip(POWERS).map(|(subject, (steps, best))| {
         let (id, case) =
             (format!("power/{}", subject.name), format!("{}, power at {steps} steps", subject.name));
-        row(id, case, subject, move |subject| power(subject, steps, best))
+        row(id, case, subject, move |models, subject| power(models, subject, steps, best))
     }));
     plans.extend(SEEDS.map(random));
     let all = Rc::new(subjects);
     plans.push(Plan {
         id: "all".to_owned(),
         case: "all systems together".to_owned(),
-        measure: Box::new(move || together(&all)),
+        measure: Box::new(move |models| together(models, &all)),
     });
     plans
 }
@@ -298,10 +298,10 @@ fn row(
     id: String,
     case: String,
     subject: &Rc<Subject>,
-    measure: impl Fn(&Subject) -> Result<Vec<Quantity>, Error> + 'static,
+    measure: impl Fn(&Models, &Subject) -> Result<Vec<Quantity>, Error> + 'static,
 ) -> Plan {
     let subject = subject.clone();
-    Plan { id, case, measure: Box::new(move || measure(&subject)) }
+    Plan { id, case, measure: Box::new(move |models| measure(models, &subject)) }
 }
 
 fn number(name: &str, unit: &'static str, measured: f64) -> Quantity {
@@ -336,18 +336,18 @@ struct Equal {
 }
 
 impl Subject {
-    fn equal(&self) -> Result<Equal, Error> {
-        let auto = self.auto(1e-3, "")?;
+    fn equal(&self, models: &Models) -> Result<Equal, Error> {
+        let auto = self.auto(models, 1e-3, "")?;
         let step = Some(self.stop() / auto.steps);
         let bonded = !self.name.ends_with("-dd") && !self.name.ends_with("-fd");
-        let ecco = |more: &str| bonded.then(|| self.ecco(auto.steps, more)).transpose();
+        let ecco = |more: &str| bonded.then(|| self.ecco(models, auto.steps, more)).transpose();
         Ok(Equal {
-            zoh: self.run(step, "", "")?.error,
-            foh: self.run(step, "hold = 1", "")?.error,
+            zoh: self.run(models, step, "", "")?.error,
+            foh: self.run(models, step, "hold = 1", "")?.error,
             ecco_nepce: ecco("correction = \"nepce\"")?,
             ecco_foh: ecco("hold = 1")?,
             auto: auto.error,
-            auto_b: self.auto(1e-3, CLASSES[1].1)?.error,
+            auto_b: self.auto(models, 1e-3, CLASSES[1].1)?.error,
             steps: auto.steps,
         })
     }
@@ -359,7 +359,7 @@ impl Subject {
     }
 
     /// The error of ECCO with the tolerance at which it makes `steps` steps (bisection).
-    fn ecco(&self, steps: f64, more: &str) -> Result<f64, Error> {
+    fn ecco(&self, models: &Models, steps: f64, more: &str) -> Result<f64, Error> {
         let stop = self.stop();
         let run = |tolerance: f64| {
             let method = format!(
@@ -369,7 +369,7 @@ impl Subject {
                 1e-7 * stop,
                 1e-2 * stop
             );
-            self.run(Some(1e-6 * stop), &method, "")
+            self.run(models, Some(1e-6 * stop), &method, "")
         };
         let (mut low, mut high) = (1e-14f64, 1.0f64);
         let mut best = Outcome { steps: f64::INFINITY, error: f64::INFINITY };
@@ -388,8 +388,8 @@ impl Subject {
     }
 }
 
-fn equal_steps(subject: &Subject) -> Result<Vec<Quantity>, Error> {
-    let e = subject.equal()?;
+fn equal_steps(models: &Models, subject: &Subject) -> Result<Vec<Quantity>, Error> {
+    let e = subject.equal(models)?;
     let mut list = vec![
         number("steps", "", e.steps),
         number("zoh", "", e.zoh),
@@ -413,13 +413,13 @@ fn equal_steps(subject: &Subject) -> Result<Vec<Quantity>, Error> {
 const POWERS: [(f64, f64); 4] = [(4000.0, 0.065), (2000.0, 0.176), (4000.0, 0.179), (2000.0, 2.87)];
 
 /// Mean |error of the transmitted power| with the tolerance at which the default makes `steps` steps.
-fn power(subject: &Subject, steps: f64, best: f64) -> Result<Vec<Quantity>, Error> {
+fn power(models: &Models, subject: &Subject, steps: f64, best: f64) -> Result<Vec<Quantity>, Error> {
     let (mut low, mut high) = (1e-9f64, 0.1f64);
     let mut nearest = (f64::INFINITY, f64::NAN);
     for _ in 0..20 {
         let tolerance = (low * high).sqrt();
         let file = subject.file(None, &format!("kind = \"auto\"\ntolerance = {tolerance}"), "");
-        let mut prepared = super::prepare("power", &file)?;
+        let mut prepared = models.prepare("power", &file)?;
         let mut meter = PowerError { exact: subject.exact()?, error: 0.0, time: 0.0 };
         prepared.run(&mut meter)?;
         let made = prepared.master.statistics().accepted as f64;
@@ -455,14 +455,14 @@ impl Observer for PowerError {
 }
 
 /// What holds for all systems together.
-fn together(subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, Error> {
+fn together(models: &Models, subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, Error> {
     let mut list = Vec::new();
     let (mut rising, mut all) = (0.0, Vec::new());
     let mut before = vec![f64::INFINITY; subjects.len()];
     for tolerance in TOLERANCES {
         let mut shares = Vec::new();
         for (subject, before) in subjects.iter().zip(&mut before) {
-            let error = subject.auto(tolerance, "")?.error;
+            let error = subject.auto(models, tolerance, "")?.error;
             rising += f64::from(u8::from(error >= *before));
             *before = error;
             shares.push(error / tolerance);
@@ -478,7 +478,7 @@ fn together(subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, Error> {
     list.push(Quantity::range("max", "", "prototype", 0.0, 10.0, quantile(&mut all, 1.0)));
     list.push(number("not_monotone", "", rising));
     for (class, off) in &CLASSES[1..4] {
-        let runs = subjects.iter().map(|s| Ok(s.auto(1e-3, off)?.error / 1e-3));
+        let runs = subjects.iter().map(|s| Ok(s.auto(models, 1e-3, off)?.error / 1e-3));
         let mut shares = runs.collect::<Result<Vec<f64>, Error>>()?;
         let (median, most) = if *class == "B" { (2.0, 20.0) } else { (3.0, 40.0) };
         let name = |what: &str| format!("{what}_class_{class}");
@@ -487,7 +487,7 @@ fn together(subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, Error> {
     }
     let (mut ratio, mut ratio_b, mut n) = (0.0, 0.0, 0.0);
     for subject in subjects {
-        let e = subject.equal()?;
+        let e = subject.equal(models)?;
         if let Some(other) = e.ecco_foh {
             ratio += (e.auto / other).ln();
             ratio_b += (e.auto_b / other).ln();
@@ -515,7 +515,7 @@ const DRAWN: u64 = 150;
 
 /// Energy and displacement errors over random oscillators, against their monolithic solution.
 fn random(seed: u64) -> Plan {
-    let measure = move || {
+    let measure = move |_: &Models| {
         let mut list = Vec::new();
         for (class, off) in &CLASSES[..2] {
             let (mut energy, mut position) = (Vec::new(), Vec::new());

@@ -1,5 +1,6 @@
 //! The systems of rodriguez2022 as system files: force givers around one motion giver, with what the figures measure.
 
+use super::Models;
 use crate::Error;
 use powerbond_core::master::Master;
 use powerbond_core::models::ParameterValue;
@@ -83,11 +84,12 @@ impl Star {
     /// Runs it; `see` gets every step and the places of `outputs` and recorded probes by name.
     pub fn run(
         &self,
+        models: &Models,
         method: &str,
         outputs: &[&str],
         mut see: impl FnMut(&Seen<'_>),
     ) -> Result<Master, Error> {
-        let mut prepared = super::prepare("rodriguez2022", &self.file(method))?;
+        let mut prepared = models.prepare("rodriguez2022", &self.file(method))?;
         let find = |name: &&str| prepared.names.outputs.iter().position(|n| n.to_string() == **name);
         let places: Vec<usize> = outputs.iter().filter_map(find).collect();
         let probes: Vec<VariableName> = prepared.names.probes.clone();

@@ -1,6 +1,6 @@
 //! The quarter car of both papers as a system file, and what the tables measure on it.
 
-use super::Quantity;
+use super::{Models, Quantity};
 use crate::Error;
 use powerbond_core::models::quarter_car::{Damper, Reference};
 use powerbond_core::observer::{Flow, Observer, StepReport};
@@ -76,8 +76,8 @@ impl Case {
     }
 
     /// Runs it with a `[method]` block and measures what the tables print.
-    pub fn measure(&self, step: f64, method: &str) -> Result<Measured, Error> {
-        let mut prepared = super::prepare("quarter car", &self.file(step, method))?;
+    pub fn measure(&self, models: &Models, step: f64, method: &str) -> Result<Measured, Error> {
+        let mut prepared = models.prepare("quarter car", &self.file(step, method))?;
         let damper = if self.nonlinear { Damper::SquareRoot(900.0) } else { Damper::Linear(1000.0) };
         let mut meter =
             PowerError { reference: Reference::new(damper), split: self.split, ..PowerError::default() };

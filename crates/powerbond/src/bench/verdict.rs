@@ -7,7 +7,7 @@
 
 use super::force_displacement::Star;
 use super::quarter_car::{Case as QuarterCar, Split};
-use super::{Check, Plan, Quantity};
+use super::{Check, Models, Plan, Quantity};
 use crate::{Error, System};
 use powerbond_core::models::oscillator::{Body, Case, DOUBLE, MULTIPLE};
 use powerbond_core::models::{nonlinear_oscillator, pendula};
@@ -65,9 +65,9 @@ impl Subject {
     }
 
     /// Runs it; a run that fails is as wrong as can be.
-    fn judge(&self, step: f64, method: &str) -> Result<Judged, Error> {
+    fn judge(&self, models: &Models, step: f64, method: &str) -> Result<Judged, Error> {
         let reference = self.reference()?;
-        let mut prepared = super::prepare("verdict", &(self.files)(step, method))?;
+        let mut prepared = models.prepare("verdict", &(self.files)(step, method))?;
         let n = prepared.names.outputs.len();
         let mut distance = Distance { reference, at: 0, off: vec![0.0; n], size: vec![0.0; n] };
         let outcome = prepared.run(&mut distance);
@@ -296,11 +296,11 @@ struct Run {
 }
 
 impl Run {
-    fn judged(&self) -> Result<Judged, Error> {
+    fn judged(&self, models: &Models) -> Result<Judged, Error> {
         if let Some(judged) = self.judged.get() {
             return Ok(*judged);
         }
-        let judged = self.subject.judge(self.step, &self.method)?;
+        let judged = self.subject.judge(models, self.step, &self.method)?;
         Ok(*self.judged.get_or_init(|| judged))
     }
 }
@@ -339,17 +339,17 @@ pub fn rows() -> Vec<Plan> {
     let mut plans = Vec::new();
     for (k, run) in runs.iter().enumerate() {
         let all = runs.clone();
-        let measure = Box::new(move || Ok(quantities(&all[k].judged()?)));
+        let measure = Box::new(move |models: &Models| Ok(quantities(&all[k].judged(models)?)));
         plans.push(Plan { id: run.id.clone(), case: run.case.clone(), measure });
     }
     let all = runs.clone();
     let case = "by the rule, of either half".to_owned();
-    plans.push(Plan { id: "limits".to_owned(), case, measure: Box::new(move || limits(&all)) });
+    plans.push(Plan { id: "limits".to_owned(), case, measure: Box::new(move |models| limits(models, &all)) });
     for (id, choosing) in [("half-that-chose", true), ("half-held-out", false)] {
         let all = runs.clone();
-        let measure = move || {
+        let measure = move |models: &Models| {
             let mut count = Count::default();
-            half(&all, choosing)?.iter().for_each(|judged| count.add(judged));
+            half(models, &all, choosing)?.iter().for_each(|judged| count.add(judged));
             Ok(count.quantities())
         };
         let case = "every other benchmark system, all methods and steps".to_owned();
@@ -359,17 +359,17 @@ pub fn rows() -> Vec<Plan> {
     for (k, (name, _, systems)) in KINDS.into_iter().enumerate() {
         let case = format!("{} random systems", systems.end - systems.start);
         let random = random.clone();
-        let measure = move || {
+        let measure = move |models: &Models| {
             let mut count = Count::default();
-            drawn(k, &random)?.iter().for_each(|(_, judged)| count.add(judged));
+            drawn(models, k, &random)?.iter().for_each(|(_, judged)| count.add(judged));
             Ok(count.quantities())
         };
         plans.push(Plan { id: name.to_owned(), case, measure: Box::new(measure) });
     }
-    let measure = move || {
+    let measure = move |models: &Models| {
         let mut count = Count::default();
         for k in 0..KINDS.len() {
-            let all = drawn(k, &random)?.iter();
+            let all = drawn(models, k, &random)?.iter();
             all.filter(|(method, _)| *method == "nepce-default").for_each(|(_, judged)| count.add(judged));
         }
         Ok(count.quantities())
@@ -379,8 +379,8 @@ pub fn rows() -> Vec<Plan> {
     plans
 }
 
-fn half(runs: &[Run], choosing: bool) -> Result<Vec<Judged>, Error> {
-    runs.iter().filter(|run| run.choosing == choosing).map(Run::judged).collect()
+fn half(models: &Models, runs: &[Run], choosing: bool) -> Result<Vec<Judged>, Error> {
+    runs.iter().filter(|run| run.choosing == choosing).map(|run| run.judged(models)).collect()
 }
 
 /// Limits to choose from.
@@ -400,8 +400,9 @@ fn choose(judged: &[Judged]) -> (f64, f64) {
 }
 
 /// What the rule gives: of the half that is for it, it must be the defaults; the other half is shown.
-fn limits(runs: &[Run]) -> Result<Vec<Quantity>, Error> {
-    let ((trustworthy, unreliable), other) = (choose(&half(runs, true)?), choose(&half(runs, false)?));
+fn limits(models: &Models, runs: &[Run]) -> Result<Vec<Quantity>, Error> {
+    let ((trustworthy, unreliable), other) =
+        (choose(&half(models, runs, true)?), choose(&half(models, runs, false)?));
     let wanted = Limits::default();
     let exactly = |name: &str, limit: f64, x: f64| Quantity::range(name, "", "default", limit, limit, x);
     let shown = |name: &str, x: f64| Quantity::range(name, "", "other half", 0.0, 1.0, x);
@@ -542,7 +543,11 @@ fn random_quarter_car(dice: &mut Dice) -> (Files, f64) {
 type Drawn = OnceCell<Vec<(&'static str, Judged)>>;
 
 /// The random systems of the k-th kind, each run with all methods, at a random step each.
-fn drawn(k: usize, kinds: &[Drawn; KINDS.len()]) -> Result<&[(&'static str, Judged)], Error> {
+fn drawn<'a>(
+    models: &Models,
+    k: usize,
+    kinds: &'a [Drawn; KINDS.len()],
+) -> Result<&'a [(&'static str, Judged)], Error> {
     if kinds[k].get().is_none() {
         let (_, draw, systems) = &KINDS[k];
         let mut list = Vec::new();
@@ -554,7 +559,7 @@ fn drawn(k: usize, kinds: &[Drawn; KINDS.len()]) -> Result<&[(&'static str, Judg
             let known = |m: &str| !m.starts_with("ecco") && m != "energy-correction";
             for (method, block) in methods(1.0).into_iter().filter(|(m, _)| known(m)) {
                 let step = dice.between(0.003, 1.0) / omega;
-                list.push((method, subject.judge(step, &block)?));
+                list.push((method, subject.judge(models, step, &block)?));
             }
         }
         let _ = kinds[k].set(list);

@@ -5,6 +5,8 @@
 //! system with a second-order hold and refresh at a step so small that its error is far below what is judged.
 
 use super::force_displacement::Star;
+use super::quarter_car::{self, Split};
+use super::reference::{Distance, Exact, Path, PowerError};
 use super::verdict::{
     Dice, Files, Subject as Judged, accurate_star, oscillator as star, random_case, subjects,
 };
@@ -12,8 +14,7 @@ use super::{Models, Plan, Quantity};
 use crate::{Error, System};
 use powerbond_core::models::nonlinear_oscillator;
 use powerbond_core::models::oscillator::{self, Case, DOUBLE, MULTIPLE};
-use powerbond_core::models::quarter_car::{self, Damper};
-use powerbond_core::observer::{Flow, Observer, StartView, StepReport};
+use powerbond_core::observer::{Flow, Observer, StepReport};
 use powerbond_core::view::StepView;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -30,23 +31,11 @@ struct Subject {
     known: RefCell<HashMap<String, Outcome>>,
 }
 
-/// The exact outputs at a time, which never goes back.
-type Exact = Box<dyn FnMut(f64, &mut [f64])>;
-
 /// The monolithic solution of a subject, outputs in the order of the network.
 fn monolithic(name: &str) -> Option<Exact> {
     if let Some(kind) = name.strip_prefix("quarter-car-r") {
-        let damper =
-            if kind.ends_with("-linear") { Damper::Linear(1000.0) } else { Damper::SquareRoot(900.0) };
-        let (first, mut car) = (kind.starts_with('1'), quarter_car::Reference::new(damper));
-        return Some(Box::new(move |t, y| {
-            car.advance_to(t);
-            y.copy_from_slice(&if first {
-                [car.chassis_velocity(), car.force()]
-            } else {
-                [car.force(), car.wheel_velocity()]
-            });
-        }));
+        let split = if kind.starts_with('1') { Split::R1 } else { Split::R2 };
+        return Some(quarter_car::exact(split, kind.ends_with("-nonlinear")));
     }
     let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<usize>().ok();
     let mut swing = if let Some(n) = number("oscillator-") {
@@ -136,18 +125,12 @@ impl Subject {
         if let Some(exact) = monolithic(&self.name) {
             return Ok(exact);
         }
-        let path = match self.reference.get() {
-            Some(known) => known.clone(),
-            None => {
-                let file = self.file(Some(self.fine_step), "hold = 2\nrefresh = true", "");
-                let mut prepared = System::parse("reference", &file)?.prepare()?;
-                let mut path =
-                    Path { step: self.fine_step, values: vec![Vec::new(); prepared.names.outputs.len()] };
-                prepared.run(&mut path)?;
-                self.reference.get_or_init(|| Rc::new(path)).clone()
-            }
-        };
-        Ok(Box::new(move |t, y| path.at(t, y)))
+        if self.reference.get().is_none() {
+            let file = self.file(Some(self.fine_step), "hold = 2\nrefresh = true", "");
+            let _ = self.reference.set(Path::of(&file)?);
+        }
+        let path = self.reference.get().ok_or_else(|| Error::input(None, "no reference"))?;
+        Ok(path.by_cubics(self.fine_step))
     }
 
     /// Runs a method; a run that fails is as wrong as can be.
@@ -158,12 +141,11 @@ impl Subject {
         }
         let mut prepared = models.prepare("default", &file)?;
         let n = prepared.names.outputs.len();
-        let mut distance =
-            Distance { exact: self.exact()?, now: vec![0.0; n], sums: vec![[0.0; 3]; n], time: 0.0 };
+        let mut distance = Distance::new(self.exact()?, n);
         let outcome = prepared.run(&mut distance);
         let steps = prepared.master.statistics().accepted as f64;
         let error = match outcome {
-            Ok(_) => distance.error(),
+            Ok(_) => distance.mean_of_deviations(),
             Err(Error::Accuracy { .. } | Error::Model { .. }) => f64::INFINITY,
             Err(other) => return Err(other),
         };
@@ -173,74 +155,6 @@ impl Subject {
 
     fn auto(&self, models: &Models, tolerance: f64, class: &str) -> Result<Outcome, Error> {
         self.run(models, None, &format!("kind = \"auto\"\ntolerance = {tolerance}"), class)
-    }
-}
-
-/// Coupled outputs at equal distances.
-struct Path {
-    step: f64,
-    values: Vec<Vec<f64>>,
-}
-
-impl Path {
-    /// The cubic through the four points around `t`.
-    fn at(&self, t: f64, y: &mut [f64]) {
-        let last = self.values.first().map_or(0, |list| list.len().saturating_sub(4));
-        let x = t / self.step;
-        let first = ((x.floor() - 1.0).max(0.0) as usize).min(last);
-        let x = x - first as f64;
-        let weight = |k: usize| {
-            (0..4).filter(|&j| j != k).map(|j| (x - j as f64) / (k as f64 - j as f64)).product::<f64>()
-        };
-        let weights: [f64; 4] = std::array::from_fn(weight);
-        for (y, path) in y.iter_mut().zip(&self.values) {
-            *y = weights.iter().zip(&path[first..]).map(|(w, value)| w * value).sum();
-        }
-    }
-}
-
-impl Observer for Path {
-    fn started(&mut self, start: &StartView<'_>) -> Flow {
-        self.values.iter_mut().zip(start.outputs).for_each(|(list, y)| list.push(*y));
-        Flow::Continue
-    }
-
-    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        self.values.iter_mut().zip(step.y_fresh).for_each(|(list, y)| list.push(*y));
-        Flow::Continue
-    }
-}
-
-/// Σ h (y - exact)², Σ h exact and Σ h exact² of every output.
-struct Distance {
-    exact: Exact,
-    now: Vec<f64>,
-    sums: Vec<[f64; 3]>,
-    time: f64,
-}
-
-impl Distance {
-    fn error(&self) -> f64 {
-        let share = |&[off, first, second]: &[f64; 3]| {
-            let mean = first / self.time;
-            off / self.time / (second / self.time - mean * mean)
-        };
-        let mean = self.sums.iter().map(share).sum::<f64>() / self.sums.len() as f64;
-        if mean.is_nan() { f64::INFINITY } else { mean.sqrt() }
-    }
-}
-
-impl Observer for Distance {
-    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        let h = step.span.h;
-        (self.exact)(step.span.end, &mut self.now);
-        self.time += h;
-        for ((sums, &exact), y) in self.sums.iter_mut().zip(&self.now).zip(step.y_fresh) {
-            sums[0] += h * (y - exact).powi(2);
-            sums[1] += h * exact;
-            sums[2] += h * exact * exact;
-        }
-        Flow::Continue
     }
 }
 
@@ -420,11 +334,11 @@ fn power(models: &Models, subject: &Subject, steps: f64, best: f64) -> Result<Ve
         let tolerance = (low * high).sqrt();
         let file = subject.file(None, &format!("kind = \"auto\"\ntolerance = {tolerance}"), "");
         let mut prepared = models.prepare("power", &file)?;
-        let mut meter = PowerError { exact: subject.exact()?, error: 0.0, time: 0.0 };
+        let mut meter = PowerError::new(subject.exact()?);
         prepared.run(&mut meter)?;
         let made = prepared.master.statistics().accepted as f64;
         if (made - steps).abs() < f64::abs(nearest.0 - steps) {
-            nearest = (made, meter.error / meter.time);
+            nearest = (made, meter.sum / meter.time);
         }
         if (made / steps - 1.0).abs() < 0.01 {
             break;
@@ -435,23 +349,6 @@ fn power(models: &Models, subject: &Subject, steps: f64, best: f64) -> Result<Ve
         number("steps", "", nearest.0),
         Quantity::range("dp", "W", "monolithic solution", 0.0, 0.01 * best, nearest.1),
     ])
-}
-
-/// Time-weighted |P_12 - exact| at communication points.
-struct PowerError {
-    exact: Exact,
-    error: f64,
-    time: f64,
-}
-
-impl Observer for PowerError {
-    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        let mut y = [0.0; 2];
-        (self.exact)(step.span.end, &mut y);
-        self.error += (step.flows[0].transmitted_power - y[0] * y[1]).abs() * step.span.h;
-        self.time += step.span.h;
-        Flow::Continue
-    }
 }
 
 /// What holds for all systems together.

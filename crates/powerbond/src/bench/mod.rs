@@ -4,6 +4,7 @@ mod arnold2013;
 mod default;
 mod force_displacement;
 mod quarter_car;
+mod reference;
 mod report;
 mod rodriguez2022;
 mod sadjina2017;

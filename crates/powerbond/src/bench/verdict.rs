@@ -7,13 +7,12 @@
 
 use super::force_displacement::Star;
 use super::quarter_car::{Case as QuarterCar, Split};
+use super::reference::{Distance, Path};
 use super::{Check, Models, Plan, Quantity};
-use crate::{Error, System};
+use crate::Error;
 use powerbond_core::models::oscillator::{Body, Case, DOUBLE, MULTIPLE};
 use powerbond_core::models::{nonlinear_oscillator, pendula};
-use powerbond_core::observer::{Flow, Observer, StepReport};
 use powerbond_core::verdict::{Limits, Word};
-use powerbond_core::view::StepView;
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -30,13 +29,7 @@ pub(super) type Files = Rc<dyn Fn(f64, &str) -> String>;
 pub(super) struct Subject {
     pub files: Files,
     pub fine_step: f64,
-    reference: OnceCell<Reference>,
-}
-
-/// Coupled outputs over time.
-struct Reference {
-    times: Vec<f64>,
-    values: Vec<Vec<f64>>,
+    reference: OnceCell<Rc<Path>>,
 }
 
 /// What a run came to.
@@ -52,14 +45,10 @@ impl Subject {
         Rc::new(Subject { files: Rc::new(files), fine_step, reference: OnceCell::new() })
     }
 
-    fn reference(&self) -> Result<&Reference, Error> {
+    fn reference(&self) -> Result<&Rc<Path>, Error> {
         if self.reference.get().is_none() {
             let file = (self.files)(self.fine_step, "hold = 2\nrefresh = true");
-            // Always of the models themselves: what stands in for them may follow no derivatives.
-            let mut prepared = System::parse("reference", &file)?.prepare()?;
-            let mut path = Path { times: Vec::new(), values: vec![Vec::new(); prepared.names.outputs.len()] };
-            prepared.run(&mut path)?;
-            let _ = self.reference.set(Reference { times: path.times, values: path.values });
+            let _ = self.reference.set(Path::of(&file)?);
         }
         self.reference.get().ok_or_else(|| Error::input(None, "no reference"))
     }
@@ -69,65 +58,18 @@ impl Subject {
         let reference = self.reference()?;
         let mut prepared = models.prepare("verdict", &(self.files)(step, method))?;
         let n = prepared.names.outputs.len();
-        let mut distance = Distance { reference, at: 0, off: vec![0.0; n], size: vec![0.0; n] };
+        let mut distance = Distance::new(reference.by_lines(), n);
         let outcome = prepared.run(&mut distance);
         let findings = prepared.verdict.result(&Limits::default());
         match outcome {
-            Ok(_) => Ok(Judged { true_error: distance.error(), score: findings.score, word: findings.word }),
+            Ok(_) => {
+                Ok(Judged { true_error: distance.largest(), score: findings.score, word: findings.word })
+            }
             Err(Error::Accuracy { .. } | Error::Model { .. }) => {
                 Ok(Judged { true_error: f64::INFINITY, score: f64::INFINITY, word: Word::Unreliable })
             }
             Err(other) => Err(other),
         }
-    }
-}
-
-struct Path {
-    times: Vec<f64>,
-    values: Vec<Vec<f64>>,
-}
-
-impl Observer for Path {
-    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        self.times.push(step.span.end);
-        self.values.iter_mut().zip(step.y_fresh).for_each(|(list, y)| list.push(*y));
-        Flow::Continue
-    }
-}
-
-/// Σ h (y - reference)² and Σ h reference² of every output.
-struct Distance<'a> {
-    reference: &'a Reference,
-    at: usize,
-    off: Vec<f64>,
-    size: Vec<f64>,
-}
-
-impl Distance<'_> {
-    fn error(&self) -> f64 {
-        let share = |(off, size): (&f64, &f64)| if *off == 0.0 { 0.0 } else { (off / size).sqrt() };
-        self.off
-            .iter()
-            .zip(&self.size)
-            .map(share)
-            .fold(0.0, |a, b| if b.is_nan() { f64::INFINITY } else { a.max(b) })
-    }
-}
-
-impl Observer for Distance<'_> {
-    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        let (t, h, times) = (step.span.end, step.span.h, &self.reference.times);
-        while self.at + 2 < times.len() && times[self.at + 1] < t {
-            self.at += 1;
-        }
-        let (a, b) = (times[self.at], times[self.at + 1]);
-        let weight = ((t - a) / (b - a)).clamp(0.0, 1.0);
-        for (k, path) in self.reference.values.iter().enumerate() {
-            let exact = path[self.at] + weight * (path[self.at + 1] - path[self.at]);
-            self.off[k] += h * (step.y_fresh[k] - exact).powi(2);
-            self.size[k] += h * exact * exact;
-        }
-        Flow::Continue
     }
 }
 
@@ -633,9 +575,9 @@ mod tests {
         let reference = subject.reference().unwrap();
         let mut exact = oscillator::Reference::new(&DOUBLE[0]);
         let (mut off, mut size) = (0.0, 0.0);
-        for (k, &t) in reference.times.iter().enumerate() {
+        for (t, force) in reference.points(0) {
             exact.advance_to(t);
-            off += (reference.values[0][k] - exact.force()).powi(2);
+            off += (force - exact.force()).powi(2);
             size += exact.force().powi(2);
         }
         let error = f64::sqrt(off / size);

@@ -7,9 +7,7 @@
 use super::force_displacement::Star;
 use super::quarter_car::{self, Split};
 use super::reference::{Distance, Exact, Path, PowerError};
-use super::verdict::{
-    Dice, Files, Subject as Judged, accurate_star, oscillator as star, random_case, subjects,
-};
+use super::verdict::{Dice, Files, Subject as Judged, accurate_star, random_case, subjects};
 use super::{Models, Plan, Quantity};
 use crate::{Error, System};
 use powerbond_core::models::nonlinear_oscillator;
@@ -218,16 +216,11 @@ fn row(
     Plan { id, case, measure: Box::new(move |models| measure(models, &subject)) }
 }
 
-fn number(name: &str, unit: &'static str, measured: f64) -> Quantity {
-    let any = Quantity::range(name, unit, "finer run", 0.0, f64::MAX, measured);
-    Quantity { low: None, high: None, pass: Some(true), ..any }
-}
-
 fn shown(run: Outcome, tolerance: f64) -> Vec<Quantity> {
     vec![
-        number("steps", "", run.steps),
-        number("error", "", run.error),
-        number("error_over_tolerance", "", run.error / tolerance),
+        Quantity::shown("steps", "", run.steps),
+        Quantity::shown("error", "", run.error),
+        Quantity::shown("error_over_tolerance", "", run.error / tolerance),
     ]
 }
 
@@ -305,17 +298,17 @@ impl Subject {
 fn equal_steps(models: &Models, subject: &Subject) -> Result<Vec<Quantity>, Error> {
     let e = subject.equal(models)?;
     let mut list = vec![
-        number("steps", "", e.steps),
-        number("zoh", "", e.zoh),
+        Quantity::shown("steps", "", e.steps),
+        Quantity::shown("zoh", "", e.zoh),
         // Twice the error of a plain line at the same cost is the most that is allowed anywhere.
         Quantity::range("auto_over_foh", "", "finer run", 0.0, 2.0, e.auto / e.foh),
-        number("foh", "", e.foh),
-        number("auto", "", e.auto),
-        number("auto_b", "", e.auto_b),
+        Quantity::shown("foh", "", e.foh),
+        Quantity::shown("auto", "", e.auto),
+        Quantity::shown("auto_b", "", e.auto_b),
     ];
-    list.extend(e.ecco_nepce.map(|error| number("ecco_nepce", "", error)));
+    list.extend(e.ecco_nepce.map(|error| Quantity::shown("ecco_nepce", "", error)));
     if let Some(error) = e.ecco_foh {
-        list.push(number("ecco_foh", "", error));
+        list.push(Quantity::shown("ecco_foh", "", error));
         list.push(Quantity::range("auto_over_ecco_foh", "", "finer run", 0.0, 1.0, e.auto / error));
         list.push(Quantity::range("auto_b_over_ecco_foh", "", "finer run", 0.0, 1.0, e.auto_b / error));
     }
@@ -346,7 +339,7 @@ fn power(models: &Models, subject: &Subject, steps: f64, best: f64) -> Result<Ve
         *(if made > steps { &mut low } else { &mut high }) = tolerance;
     }
     Ok(vec![
-        number("steps", "", nearest.0),
+        Quantity::shown("steps", "", nearest.0),
         Quantity::range("dp", "W", "monolithic solution", 0.0, 0.01 * best, nearest.1),
     ])
 }
@@ -365,15 +358,15 @@ fn together(models: &Models, subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, 
             shares.push(error / tolerance);
         }
         let name = |what: &str| format!("{what}_at_{tolerance:e}");
-        list.push(number(&name("median"), "", quantile(&mut shares, 0.5)));
-        list.push(number(&name("p90"), "", quantile(&mut shares, 0.9)));
-        list.push(number(&name("max"), "", quantile(&mut shares, 1.0)));
+        list.push(Quantity::shown(&name("median"), "", quantile(&mut shares, 0.5)));
+        list.push(Quantity::shown(&name("p90"), "", quantile(&mut shares, 0.9)));
+        list.push(Quantity::shown(&name("max"), "", quantile(&mut shares, 1.0)));
         all.extend(shares);
     }
     list.push(Quantity::range("median", "", "prototype", 0.5, 2.0, quantile(&mut all, 0.5)));
     list.push(Quantity::range("p90", "", "prototype", 0.0, 5.0, quantile(&mut all, 0.9)));
     list.push(Quantity::range("max", "", "prototype", 0.0, 10.0, quantile(&mut all, 1.0)));
-    list.push(number("not_monotone", "", rising));
+    list.push(Quantity::shown("not_monotone", "", rising));
     for (class, off) in &CLASSES[1..4] {
         let runs = subjects.iter().map(|s| Ok(s.auto(models, 1e-3, off)?.error / 1e-3));
         let mut shares = runs.collect::<Result<Vec<f64>, Error>>()?;
@@ -427,10 +420,10 @@ fn random(seed: u64) -> Plan {
             let positions = [0.5, 0.9, 1.0].map(|q| quantile(&mut position, q));
             list.push(Quantity::range(&name("energy_median"), "%", "prototype", 0.0, 0.02, energies[0]));
             list.push(Quantity::range(&name("energy_p90"), "%", "prototype", 0.0, 1.0, energies[1]));
-            list.push(number(&name("energy_max"), "%", energies[2]));
-            list.push(number(&name("displacement_median"), "%", positions[0]));
-            list.push(number(&name("displacement_p90"), "%", positions[1]));
-            list.push(number(&name("displacement_max"), "%", positions[2]));
+            list.push(Quantity::shown(&name("energy_max"), "%", energies[2]));
+            list.push(Quantity::shown(&name("displacement_median"), "%", positions[0]));
+            list.push(Quantity::shown(&name("displacement_p90"), "%", positions[1]));
+            list.push(Quantity::shown(&name("displacement_max"), "%", positions[2]));
         }
         Ok(list)
     };
@@ -444,7 +437,7 @@ fn random(seed: u64) -> Plan {
 /// Energy error in the last tenth of the run over the largest energy, and the largest displacement error of the mass over its
 /// largest displacement.
 fn swing(case: &Case, stop: f64, class: &str) -> Result<(f64, f64), Error> {
-    let files = accurate_star(Star { record: &["*.energy"], ..star(case, stop) });
+    let files = accurate_star(Star { record: &["*.energy"], stop, ..Star::oscillator(case) });
     let text = files(1.0, "kind = \"auto\"").replace("end = \"overshoot\"\n", "").replace("step = 1\n", "");
     let mut prepared = System::parse("random", &with_parameters(&text, class))?.prepare()?;
     let position = prepared.names.outputs.iter().position(|name| name.variable == "position");

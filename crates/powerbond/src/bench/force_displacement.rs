@@ -3,7 +3,7 @@
 use super::Models;
 use crate::Error;
 use powerbond_core::master::Master;
-use powerbond_core::models::ParameterValue;
+use powerbond_core::models::{ParameterValue, nonlinear_oscillator, oscillator, pendula};
 use powerbond_core::network::VariableName;
 use powerbond_core::observer::{Flow, Observer, StepReport};
 use powerbond_core::view::StepView;
@@ -36,6 +36,54 @@ pub struct Star {
 }
 
 impl Star {
+    /// One rate, steps of 1 ms, one force, position and velocity, nothing recorded.
+    fn new(giver: (&'static str, Given), motion: (&'static str, Given), stop: f64) -> Self {
+        Star {
+            giver,
+            givers: 1,
+            motion,
+            forces: &["force"],
+            positions: &["position"],
+            velocities: &["velocity"],
+            record: &[],
+            rates: (1, 1),
+            step: 1e-3,
+            stop,
+        }
+    }
+
+    /// Linear oscillators, 10 s.
+    pub fn oscillator(case: &oscillator::Case) -> Self {
+        let giver = ("oscillator/force-giver", case.giver_parameters());
+        let star = Star::new(giver, ("oscillator/mass", case.mass_parameters()), 10.0);
+        Star { givers: case.givers, ..star }
+    }
+
+    /// Nonlinear oscillators, 10 s.
+    pub fn nonlinear(case: &nonlinear_oscillator::Case) -> Self {
+        let giver = ("nonlinear-oscillator/force-giver", case.giver_parameters());
+        let star = Star::new(giver, ("nonlinear-oscillator/mass", case.mass_parameters()), 10.0);
+        Star { givers: case.oscillator.givers, ..star }
+    }
+
+    /// Two pendula, 30 s.
+    pub fn pendula(case: &pendula::Case) -> Self {
+        let giver = ("pendula/force-giver", case.giver_parameters());
+        let star = Star::new(giver, ("pendula/pendulum", case.pendulum_parameters()), 30.0);
+        Star {
+            forces: &["force_x", "force_y"],
+            positions: &["position_x", "position_y"],
+            velocities: &["velocity_x", "velocity_y"],
+            ..star
+        }
+    }
+
+    /// The hydraulic crane, 10 s.
+    pub fn crane() -> Self {
+        let star = Star::new(("crane/hydraulics", Vec::new()), ("crane/mechanics", Vec::new()), 10.0);
+        Star { positions: &["length"], velocities: &["speed"], ..star }
+    }
+
     /// The system file. Models take values only: inputs are sampled at the start of each sub-step, as in the paper.
     pub fn file(&self, method: &str) -> String {
         let mut text =

@@ -23,37 +23,13 @@ struct Swing {
     mu_effective: f64,
 }
 
-fn oscillator(
-    case: &Case,
-    kind: [&'static str; 2],
-    given: [Vec<(String, powerbond_core::models::ParameterValue)>; 2],
-) -> Star {
-    let [giver, motion] = given;
-    Star {
-        giver: (kind[0], giver),
-        givers: case.givers,
-        motion: (kind[1], motion),
-        forces: &["force"],
-        positions: &["position"],
-        velocities: &["velocity"],
-        record: &["*.energy"],
-        rates: (1, 1),
-        step: 1e-3,
-        stop: 10.0,
-    }
-}
-
+/// With the energies, of which the figures are.
 fn linear(case: &Case) -> Star {
-    oscillator(
-        case,
-        ["oscillator/force-giver", "oscillator/mass"],
-        [case.giver_parameters(), case.mass_parameters()],
-    )
+    Star { record: &["*.energy"], ..Star::oscillator(case) }
 }
 
 fn nonlinear(case: &nonlinear_oscillator::Case) -> Star {
-    let kind = ["nonlinear-oscillator/force-giver", "nonlinear-oscillator/mass"];
-    oscillator(&case.oscillator, kind, [case.giver_parameters(), case.mass_parameters()])
+    Star { record: &["*.energy"], ..Star::nonlinear(case) }
 }
 
 /// δP = f_k v_{k+1} - f_{k+1} v_k: the paper's manager takes inputs as unchanged over a macro step (below eq. 9).
@@ -377,18 +353,7 @@ fn fig24(models: &Models, case: &Case) -> Result<Vec<Quantity>, Error> {
 /// Mean energy error of the last second, in J, and the largest distance of tip 2 from where it should be, in m; 30 s.
 fn swing_pendula(models: &Models, method: &str) -> Result<(f64, f64), Error> {
     let case = &pendula::CASES[0];
-    let star = Star {
-        giver: ("pendula/force-giver", case.giver_parameters()),
-        givers: 1,
-        motion: ("pendula/pendulum", case.pendulum_parameters()),
-        forces: &["force_x", "force_y"],
-        positions: &["position_x", "position_y"],
-        velocities: &["velocity_x", "velocity_y"],
-        record: &["*.angle", "*.angular_velocity"],
-        rates: (1, 1),
-        step: 1e-3,
-        stop: 30.0,
-    };
+    let star = Star { record: &["*.angle", "*.angular_velocity"], ..Star::pendula(case) };
     let mut reference = pendula::Reference::new(case);
     let (mut gain, mut steps, mut worst) = (0.0, 0.0, 0.0f64);
     star.run(models, method, &["motion.position_x", "motion.position_y"], |seen| {
@@ -426,18 +391,7 @@ impl Lift {
 }
 
 fn lift(models: &Models, step: f64, rate: u32, method: &str) -> Result<Lift, Error> {
-    let star = Star {
-        giver: ("crane/hydraulics", Vec::new()),
-        givers: 1,
-        motion: ("crane/mechanics", Vec::new()),
-        forces: &["force"],
-        positions: &["length"],
-        velocities: &["speed"],
-        record: &["motion.energy"],
-        rates: (rate, 1),
-        step,
-        stop: 10.0,
-    };
+    let star = Star { record: &["motion.energy"], rates: (rate, 1), step, ..Star::crane() };
     let mut reference = crane::Reference::new(&crane::ARM, &crane::CIRCUIT);
     let mut lift = Lift { position_error: 0.0, energy_error: 0.0, residuals: Vec::new() };
     star.run(models, method, &["giver1.force", "motion.length", "motion.speed"], |seen| {

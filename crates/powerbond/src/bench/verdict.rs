@@ -8,7 +8,7 @@
 use super::force_displacement::Star;
 use super::quarter_car::{Case as QuarterCar, Split};
 use super::reference::{Distance, Path};
-use super::{Check, Models, Plan, Quantity};
+use super::{Models, Plan, Quantity};
 use crate::Error;
 use powerbond_core::models::oscillator::{Body, Case, DOUBLE, MULTIPLE};
 use powerbond_core::models::{nonlinear_oscillator, pendula};
@@ -138,21 +138,6 @@ pub(super) fn accurate_star(star: Star) -> impl Fn(f64, &str) -> String {
     }
 }
 
-pub(super) fn oscillator(case: &Case, stop: f64) -> Star {
-    Star {
-        giver: ("oscillator/force-giver", case.giver_parameters()),
-        givers: case.givers,
-        motion: ("oscillator/mass", case.mass_parameters()),
-        forces: &["force"],
-        positions: &["position"],
-        velocities: &["velocity"],
-        record: &[],
-        rates: (1, 1),
-        step: 1e-3,
-        stop,
-    }
-}
-
 /// All systems: name, energy scale, steps to judge. Every other one, from the first on, is for choosing the limits.
 pub(super) fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
     let mut list = Vec::new();
@@ -167,60 +152,31 @@ pub(super) fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
         list.push((format!("quarter-car-{kind}"), Subject::new(5e-5, arnold(kind)), 750.0, steps));
     }
     for (n, case) in DOUBLE.iter().enumerate() {
-        let subject = Subject::new(1e-4, accurate_star(oscillator(case, 10.0)));
+        let subject = Subject::new(1e-4, accurate_star(Star::oscillator(case)));
         list.push((format!("oscillator-{}", n + 1), subject, 1e4, steps));
     }
     for n in [0, 2] {
-        let subject = Subject::new(1e-4, accurate_star(oscillator(&MULTIPLE[n], 10.0)));
+        let subject = Subject::new(1e-4, accurate_star(Star::oscillator(&MULTIPLE[n])));
         list.push((format!("oscillators-{}", MULTIPLE[n].givers + 1), subject, 1e4, steps));
     }
     for (n, case) in nonlinear_oscillator::CASES.iter().enumerate() {
-        let star = Star {
-            giver: ("nonlinear-oscillator/force-giver", case.giver_parameters()),
-            motion: ("nonlinear-oscillator/mass", case.mass_parameters()),
-            ..oscillator(&case.oscillator, 10.0)
-        };
-        let subject = Subject::new(1e-4, accurate_star(star));
+        let subject = Subject::new(1e-4, accurate_star(Star::nonlinear(case)));
         list.push((format!("nonlinear-oscillator-{}", n + 1), subject, 1e4, steps));
     }
     for (n, case) in pendula::CASES.iter().enumerate() {
-        let star = Star {
-            giver: ("pendula/force-giver", case.giver_parameters()),
-            givers: 1,
-            motion: ("pendula/pendulum", case.pendulum_parameters()),
-            forces: &["force_x", "force_y"],
-            positions: &["position_x", "position_y"],
-            velocities: &["velocity_x", "velocity_y"],
-            record: &[],
-            rates: (1, 1),
-            step: 1e-3,
-            stop: 30.0,
-        };
-        let subject = Subject::new(5e-4, accurate_star(star));
+        let subject = Subject::new(5e-4, accurate_star(Star::pendula(case)));
         list.push((format!("pendula-{}", n + 1), subject, 20.0, [1e-3, 5e-3, 2e-2, 1e-1]));
     }
-    let crane = Star {
-        giver: ("crane/hydraulics", Vec::new()),
-        givers: 1,
-        motion: ("crane/mechanics", Vec::new()),
-        forces: &["force"],
-        positions: &["length"],
-        velocities: &["speed"],
-        record: &[],
-        rates: (1, 1),
-        step: 1e-3,
-        stop: 10.0,
-    };
     let crane_steps = [2e-4, 1e-3, 2e-3, 5e-3];
-    let subject = Subject::new(1e-4, accurate_star(crane.clone()));
+    let subject = Subject::new(1e-4, accurate_star(Star::crane()));
     list.push(("crane".to_owned(), subject, 1e3, crane_steps));
-    let many = Star { givers: 9, ..oscillator(&MULTIPLE[2], 10.0) };
+    let many = Star { givers: 9, ..Star::oscillator(&MULTIPLE[2]) };
     list.push(("oscillators-10".to_owned(), Subject::new(1e-4, accurate_star(many)), 1e4, steps));
     for (n, rates) in [(0, (1, 4)), (6, (4, 1)), (7, (1, 10))] {
-        let subject = Subject::new(1e-4, accurate_star(Star { rates, ..oscillator(&DOUBLE[n], 10.0) }));
+        let subject = Subject::new(1e-4, accurate_star(Star { rates, ..Star::oscillator(&DOUBLE[n]) }));
         list.push((format!("oscillator-{}-two-rates", n + 1), subject, 1e4, steps));
     }
-    let subject = Subject::new(1e-4, accurate_star(Star { rates: (1, 4), ..crane }));
+    let subject = Subject::new(1e-4, accurate_star(Star { rates: (1, 4), ..Star::crane() }));
     list.push(("crane-two-rates".to_owned(), subject, 1e3, crane_steps));
     list
 }
@@ -366,18 +322,11 @@ fn quantities(judged: &Judged) -> Vec<Quantity> {
         (0.0, 2.0)
     };
     let word = f64::from(judged.word as u8);
-    let shown = |name: &str, unit, measured: f64| Quantity {
-        check: Check::Range,
-        low: None,
-        high: None,
-        pass: Some(true),
-        ..Quantity::range(name, unit, "finer run", 0.0, f64::MAX, measured)
-    };
     vec![
         Quantity::range("word", "", "finer run", low, high, word),
-        shown("true_error", "%", 100.0 * judged.true_error),
-        shown("estimate", "%", 25.0 * judged.score),
-        shown("bar_high", "%", 150.0 * judged.score),
+        Quantity::shown("true_error", "%", 100.0 * judged.true_error),
+        Quantity::shown("estimate", "%", 25.0 * judged.score),
+        Quantity::shown("bar_high", "%", 150.0 * judged.score),
     ]
 }
 
@@ -440,7 +389,8 @@ pub(super) fn random_case(dice: &mut Dice, givers: u32) -> (Case, f64) {
 }
 
 fn swinging(case: &Case, omega: f64, rates: (u32, u32)) -> (Files, f64) {
-    let star = Star { rates, ..oscillator(case, 20.0 * std::f64::consts::TAU / omega) };
+    let stop = 20.0 * std::f64::consts::TAU / omega;
+    let star = Star { rates, stop, ..Star::oscillator(case) };
     (Rc::new(accurate_star(star)), omega)
 }
 
@@ -571,7 +521,7 @@ mod tests {
     /// What the reference of an oscillator is off by, against its monolithic solution: far less than what is judged.
     #[test]
     fn the_reference_agrees_with_the_monolithic_solution() {
-        let subject = Subject::new(1e-4, accurate_star(oscillator(&DOUBLE[0], 10.0)));
+        let subject = Subject::new(1e-4, accurate_star(Star::oscillator(&DOUBLE[0])));
         let reference = subject.reference().unwrap();
         let mut exact = oscillator::Reference::new(&DOUBLE[0]);
         let (mut off, mut size) = (0.0, 0.0);

@@ -9,7 +9,6 @@ use powerbond_export::{Export, FmiVersion, Library};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::rc::Rc;
 
 /// The folder of the FMUs.
 pub struct Fmus {
@@ -37,7 +36,7 @@ impl Fmus {
     pub fn exchange(&self) -> Exchange {
         let (folder, version) = (self.folder.clone(), self.version);
         let written: RefCell<BTreeMap<String, PathBuf>> = RefCell::default();
-        Rc::new(move |mut system| {
+        Box::new(move |mut system| {
             for spec in &mut system.subsystems {
                 let SimulatorSpec::Model(name) = spec.simulator.clone() else { continue };
                 let given = abilities(spec);

@@ -17,7 +17,7 @@ macro_rules! fmu_library {
         #[allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs)]
         pub mod fmi2 {
             use $crate::ffi::fmi2::{self, Callbacks};
-            use $crate::ffi::{Handle, State, unused};
+            use $crate::ffi::{self, Handle, State, unused};
             use ::std::ffi::{c_char, c_int};
 
             #[unsafe(no_mangle)]
@@ -34,38 +34,38 @@ macro_rules! fmu_library {
                 fmi2Instantiate(name: *const c_char, kind: c_int, guid: *const c_char, _resources: *const c_char,
                     callbacks: *const Callbacks, _visible: c_int, _logging: c_int) -> Handle
                     => fmi2::instantiate($models, name, kind, guid, callbacks);
-                fmi2FreeInstance(c: Handle) -> () => fmi2::free_instance(c);
-                fmi2SetDebugLogging(c: Handle, on: c_int, n: usize, names: *const *const c_char) -> c_int
-                    => fmi2::set_debug_logging(c, on, n, names);
+                fmi2FreeInstance(c: Handle) -> () => ffi::free_instance(c);
+                fmi2SetDebugLogging(c: Handle, _on: c_int, _n: usize, _names: *const *const c_char) -> c_int
+                    => ffi::set_debug_logging(c);
                 fmi2SetupExperiment(c: Handle, has_tolerance: c_int, tolerance: f64, start: f64, has_stop: c_int, stop: f64)
                     -> c_int => fmi2::setup_experiment(c, has_tolerance, tolerance, start, has_stop, stop);
                 fmi2EnterInitializationMode(c: Handle) -> c_int => fmi2::enter_initialization(c);
-                fmi2ExitInitializationMode(c: Handle) -> c_int => fmi2::exit_initialization(c);
-                fmi2Terminate(c: Handle) -> c_int => fmi2::terminate(c);
-                fmi2Reset(c: Handle) -> c_int => fmi2::reset(c);
+                fmi2ExitInitializationMode(c: Handle) -> c_int => ffi::exit_initialization(c, "fmi2ExitInitializationMode");
+                fmi2Terminate(c: Handle) -> c_int => ffi::terminate(c, "fmi2Terminate");
+                fmi2Reset(c: Handle) -> c_int => ffi::reset(c, "fmi2Reset");
                 fmi2GetReal(c: Handle, vr: *const u32, n: usize, x: *mut f64) -> c_int => fmi2::get_real(c, vr, n, x);
                 fmi2SetReal(c: Handle, vr: *const u32, n: usize, x: *const f64) -> c_int => fmi2::set_real(c, vr, n, x);
                 fmi2GetInteger(c: Handle, vr: *const u32, n: usize, x: *mut c_int) -> c_int
-                    => fmi2::get_integer(c, vr, n, x);
+                    => ffi::get_integers(c, "fmi2GetInteger", vr, n, x, n);
                 fmi2SetInteger(c: Handle, vr: *const u32, n: usize, x: *const c_int) -> c_int
-                    => fmi2::set_integer(c, vr, n, x);
+                    => ffi::set_integers(c, "fmi2SetInteger", vr, n, x, n);
                 fmi2GetBoolean(c: Handle, vr: *const u32, n: usize, _x: *mut c_int) -> c_int
                     => fmi2::no_variables(c, "fmi2GetBoolean", vr, n);
                 fmi2SetBoolean(c: Handle, vr: *const u32, n: usize, _x: *const c_int) -> c_int
                     => fmi2::no_variables(c, "fmi2SetBoolean", vr, n);
                 fmi2GetString(c: Handle, vr: *const u32, n: usize, x: *mut *const c_char) -> c_int
-                    => fmi2::get_string(c, vr, n, x);
+                    => ffi::get_strings(c, "fmi2GetString", vr, n, x, n);
                 fmi2SetString(c: Handle, vr: *const u32, n: usize, x: *const *const c_char) -> c_int
-                    => fmi2::set_string(c, vr, n, x);
-                fmi2GetFMUstate(c: Handle, state: *mut State) -> c_int => fmi2::get_state(c, state);
-                fmi2SetFMUstate(c: Handle, state: State) -> c_int => fmi2::set_state(c, state);
-                fmi2FreeFMUstate(c: Handle, state: *mut State) -> c_int => fmi2::free_state(c, state);
+                    => ffi::set_strings(c, "fmi2SetString", vr, n, x, n);
+                fmi2GetFMUstate(c: Handle, state: *mut State) -> c_int => ffi::get_state(c, "fmi2GetFMUstate", state);
+                fmi2SetFMUstate(c: Handle, state: State) -> c_int => ffi::set_state(c, "fmi2SetFMUstate", state);
+                fmi2FreeFMUstate(c: Handle, state: *mut State) -> c_int => ffi::free_state(c, "fmi2FreeFMUstate", state);
                 fmi2SerializedFMUstateSize(c: Handle, state: State, n: *mut usize) -> c_int
-                    => fmi2::state_length(c, state, n);
+                    => ffi::state_length(c, "fmi2SerializedFMUstateSize", state, n);
                 fmi2SerializeFMUstate(c: Handle, state: State, bytes: *mut u8, n: usize) -> c_int
-                    => fmi2::serialize(c, state, bytes, n);
+                    => ffi::serialize(c, "fmi2SerializeFMUstate", state, bytes, n);
                 fmi2DeSerializeFMUstate(c: Handle, bytes: *const u8, n: usize, state: *mut State) -> c_int
-                    => fmi2::deserialize(c, bytes, n, state);
+                    => ffi::deserialize(c, "fmi2DeSerializeFMUstate", bytes, n, state);
                 fmi2GetDirectionalDerivative(c: Handle, z: *const u32, nz: usize, v: *const u32, nv: usize, dv: *const f64,
                     dz: *mut f64) -> c_int => fmi2::directional_derivative(c, z, nz, v, nv, dv, dz);
                 fmi2SetRealInputDerivatives(c: Handle, vr: *const u32, n: usize, order: *const c_int, x: *const f64)
@@ -87,7 +87,7 @@ macro_rules! fmu_library {
         #[allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs)]
         pub mod fmi3 {
             use $crate::ffi::fmi3::{self, IntermediateUpdate, LogMessage};
-            use $crate::ffi::{Handle, State, unused};
+            use $crate::ffi::{self, Handle, State, unused};
             use ::std::ffi::{c_char, c_int, c_void};
 
             #[unsafe(no_mangle)]
@@ -107,36 +107,36 @@ macro_rules! fmu_library {
                     _visible: u8, _logging: u8, environment: *mut c_void, log: Option<LogMessage>, _update: *const c_void,
                     _lock: *const c_void, _unlock: *const c_void) -> Handle
                     => fmi3::no_instance("fmi3InstantiateScheduledExecution", "scheduled execution", environment, log);
-                fmi3FreeInstance(c: Handle) -> () => fmi3::free_instance(c);
-                fmi3SetDebugLogging(c: Handle, on: u8, n: usize, names: *const *const c_char) -> c_int
-                    => fmi3::set_debug_logging(c, on, n, names);
+                fmi3FreeInstance(c: Handle) -> () => ffi::free_instance(c);
+                fmi3SetDebugLogging(c: Handle, _on: u8, _n: usize, _names: *const *const c_char) -> c_int
+                    => ffi::set_debug_logging(c);
                 fmi3EnterInitializationMode(c: Handle, has_tolerance: u8, tolerance: f64, start: f64, has_stop: u8,
                     stop: f64) -> c_int
                     => fmi3::enter_initialization(c, has_tolerance, tolerance, start, has_stop, stop);
-                fmi3ExitInitializationMode(c: Handle) -> c_int => fmi3::exit_initialization(c);
-                fmi3Terminate(c: Handle) -> c_int => fmi3::terminate(c);
-                fmi3Reset(c: Handle) -> c_int => fmi3::reset(c);
+                fmi3ExitInitializationMode(c: Handle) -> c_int => ffi::exit_initialization(c, "fmi3ExitInitializationMode");
+                fmi3Terminate(c: Handle) -> c_int => ffi::terminate(c, "fmi3Terminate");
+                fmi3Reset(c: Handle) -> c_int => ffi::reset(c, "fmi3Reset");
                 fmi3GetFloat64(c: Handle, vr: *const u32, n: usize, x: *mut f64, nx: usize) -> c_int
                     => fmi3::get_float64(c, vr, n, x, nx);
                 fmi3SetFloat64(c: Handle, vr: *const u32, n: usize, x: *const f64, nx: usize) -> c_int
                     => fmi3::set_float64(c, vr, n, x, nx);
                 fmi3GetInt32(c: Handle, vr: *const u32, n: usize, x: *mut i32, nx: usize) -> c_int
-                    => fmi3::get_int32(c, vr, n, x, nx);
+                    => ffi::get_integers(c, "fmi3GetInt32", vr, n, x, nx);
                 fmi3SetInt32(c: Handle, vr: *const u32, n: usize, x: *const i32, nx: usize) -> c_int
-                    => fmi3::set_int32(c, vr, n, x, nx);
+                    => ffi::set_integers(c, "fmi3SetInt32", vr, n, x, nx);
                 fmi3GetString(c: Handle, vr: *const u32, n: usize, x: *mut *const c_char, nx: usize) -> c_int
-                    => fmi3::get_string(c, vr, n, x, nx);
+                    => ffi::get_strings(c, "fmi3GetString", vr, n, x, nx);
                 fmi3SetString(c: Handle, vr: *const u32, n: usize, x: *const *const c_char, nx: usize) -> c_int
-                    => fmi3::set_string(c, vr, n, x, nx);
-                fmi3GetFMUState(c: Handle, state: *mut State) -> c_int => fmi3::get_state(c, state);
-                fmi3SetFMUState(c: Handle, state: State) -> c_int => fmi3::set_state(c, state);
-                fmi3FreeFMUState(c: Handle, state: *mut State) -> c_int => fmi3::free_state(c, state);
+                    => ffi::set_strings(c, "fmi3SetString", vr, n, x, nx);
+                fmi3GetFMUState(c: Handle, state: *mut State) -> c_int => ffi::get_state(c, "fmi3GetFMUState", state);
+                fmi3SetFMUState(c: Handle, state: State) -> c_int => ffi::set_state(c, "fmi3SetFMUState", state);
+                fmi3FreeFMUState(c: Handle, state: *mut State) -> c_int => ffi::free_state(c, "fmi3FreeFMUState", state);
                 fmi3SerializedFMUStateSize(c: Handle, state: State, n: *mut usize) -> c_int
-                    => fmi3::state_length(c, state, n);
+                    => ffi::state_length(c, "fmi3SerializedFMUStateSize", state, n);
                 fmi3SerializeFMUState(c: Handle, state: State, bytes: *mut u8, n: usize) -> c_int
-                    => fmi3::serialize(c, state, bytes, n);
+                    => ffi::serialize(c, "fmi3SerializeFMUState", state, bytes, n);
                 fmi3DeserializeFMUState(c: Handle, bytes: *const u8, n: usize, state: *mut State) -> c_int
-                    => fmi3::deserialize(c, bytes, n, state);
+                    => ffi::deserialize(c, "fmi3DeserializeFMUState", bytes, n, state);
                 fmi3GetDirectionalDerivative(c: Handle, z: *const u32, nz: usize, v: *const u32, nv: usize, dv: *const f64,
                     ndv: usize, dz: *mut f64, ndz: usize) -> c_int
                     => fmi3::directional_derivative(c, z, nz, v, nv, dv, ndv, dz, ndz);

@@ -1,227 +1,18 @@
 //! Names become indices, and everything that can be wrong with a coupled system is found.
 
+mod bonds;
+mod feeds;
+
 use super::wiring::{Row, Wiring};
-use super::{External, Member, Network, Packets, graph};
-use crate::bond::{Bonds, Port, Term};
+use super::{
+    BondSpec, BuildError, ConnectionSpec, External, Member, Network, Problem, Subject, VariableName, graph,
+};
 use crate::signal::Signal;
-use crate::subsystem::{Binding, Causality, FeedThrough, Packet, Subsystem, SubsystemError, Variable};
+use crate::subsystem::{Binding, Causality, FeedThrough, Info, Packet, Subsystem, Variable};
 use crate::suggest::closest;
-use crate::units::{Conversion, Unit};
+use crate::units::Unit;
+use feeds::Feed;
 use std::collections::BTreeMap;
-use std::fmt;
-
-/// `subsystem.variable`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct VariableName {
-    /// The subsystem.
-    pub subsystem: String,
-    /// Its variable.
-    pub variable: String,
-}
-
-impl VariableName {
-    /// From its two parts.
-    pub fn new(subsystem: &str, variable: &str) -> Self {
-        VariableName { subsystem: subsystem.to_owned(), variable: variable.to_owned() }
-    }
-
-    /// Splits `subsystem.variable` at the first dot; variables may contain more.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (subsystem, variable) = text.split_once('.')?;
-        (!subsystem.is_empty() && !variable.is_empty()).then(|| VariableName::new(subsystem, variable))
-    }
-}
-
-impl fmt::Display for VariableName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.subsystem, self.variable)
-    }
-}
-
-/// A connection to be made: `to = offset + Σ gain · source`.
-#[derive(Clone, Debug)]
-pub struct ConnectionSpec {
-    /// Outputs and their gains.
-    pub from: Vec<(VariableName, f64)>,
-    /// The input.
-    pub to: VariableName,
-    /// Is added.
-    pub offset: f64,
-    /// Convert units where both ends know theirs.
-    pub convert_units: bool,
-}
-
-/// One side of a bond to be made. Vectors have several inputs and as many outputs.
-#[derive(Clone, Debug)]
-pub struct PortSpec {
-    /// Inputs of one subsystem.
-    pub inputs: Vec<VariableName>,
-    /// Outputs of the same subsystem.
-    pub outputs: Vec<VariableName>,
-    /// +1 if `u·y` is power that leaves the subsystem, -1 if it enters.
-    pub sign: f64,
-    /// Multiplies `u·y` to give the power in W (a gear ratio, a unit).
-    pub ratio: f64,
-}
-
-/// A bond to be made.
-#[derive(Clone, Debug)]
-pub struct BondSpec {
-    /// Its name.
-    pub name: String,
-    /// Two or more ports.
-    pub ports: Vec<PortSpec>,
-}
-
-/// Which part of the description an error is about.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Subject {
-    /// A subsystem.
-    Subsystem(String),
-    /// The n-th connection.
-    Connection(usize),
-    /// The n-th external input.
-    External(usize),
-    /// The n-th bond, and its n-th port.
-    Bond(usize, Option<usize>),
-    /// The n-th recorded variable.
-    Record(usize),
-}
-
-/// What is wrong with it.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)] // The fields are what the message prints.
-pub enum Problem {
-    DuplicateSubsystem { name: String },
-    NoSubsystem { name: String, suggestion: Option<String> },
-    NoVariable { kind: String, name: VariableName, wanted: Option<Causality>, suggestion: Option<String> },
-    WrongCausality { name: VariableName, wanted: Causality, found: Causality },
-    Types { from: VariableName, from_kind: String, to: VariableName, to_kind: String },
-    NotANumber { name: VariableName, kind: String },
-    NotAsItIs { from: VariableName, kind: String },
-    FedTwice { input: VariableName, other: &'static str },
-    NotFinite { what: String, value: f64 },
-    Units { from: VariableName, from_unit: String, to: VariableName, to_unit: String },
-    TooFewPorts { bond: String, ports: usize },
-    SplitPort { input: VariableName, output: VariableName },
-    PortLengths { inputs: usize, outputs: usize },
-    Unfed { input: VariableName },
-    Foreign { input: VariableName, source: VariableName },
-    NotAPower { input: VariableName, input_unit: String, output: VariableName, output_unit: String },
-    BadSign { sign: f64 },
-    BadRatio { ratio: f64 },
-    UsedTwice { input: VariableName, bond: String },
-    Unbalanced { bond: String, first: VariableName, second: VariableName, sum: f64 },
-    Refused { name: String, error: SubsystemError },
-}
-
-/// An error of the description.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BuildError {
-    /// Which part.
-    pub subject: Subject,
-    /// What.
-    pub problem: Problem,
-}
-
-fn noun(causality: Causality) -> &'static str {
-    match causality {
-        Causality::Input => "input",
-        Causality::Output => "output",
-        Causality::Local => "local variable",
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hint = |f: &mut fmt::Formatter<'_>, suggestion: &Option<String>| match suggestion {
-            Some(name) => write!(f, ". Did you mean `{name}`?"),
-            None => Ok(()),
-        };
-        match self {
-            Problem::DuplicateSubsystem { name } => write!(f, "there are two subsystems called `{name}`"),
-            Problem::NoSubsystem { name, suggestion } => {
-                write!(f, "there is no subsystem `{name}`")?;
-                hint(f, suggestion)
-            }
-            Problem::NoVariable { kind, name, wanted, suggestion } => {
-                let what = wanted.map_or("variable", noun);
-                write!(f, "`{}` ({kind}) has no {what} `{}`", name.subsystem, name.variable)?;
-                hint(f, suggestion)
-            }
-            Problem::WrongCausality { name, wanted, found } => {
-                let article = if *found == Causality::Local { "a" } else { "an" };
-                write!(f, "`{name}` is {article} {}, an {} is needed here", noun(*found), noun(*wanted))
-            }
-            Problem::Types { from, from_kind, to, to_kind } => {
-                write!(f, "`{from}` is {from_kind} and `{to}` is {to_kind}: they cannot be connected")
-            }
-            Problem::NotANumber { name, kind } => {
-                write!(f, "`{name}` is {kind}; a variable with a number is needed here")
-            }
-            Problem::NotAsItIs { from, kind } => write!(
-                f,
-                "`{from}` is {kind}, which is passed on as it is: one source, without gain and offset"
-            ),
-            Problem::FedTwice { input, other } => write!(
-                f,
-                "`{input}` is fed already by {other}. An input has one feeder; to add signals up, write one connection \
-                 with `from = [\"a.x\", \"b.y\"]`"
-            ),
-            Problem::NotFinite { what, value } => write!(f, "{what} is {value}; a finite number is needed"),
-            Problem::Units { from, from_unit, to, to_unit } => write!(
-                f,
-                "`{from}` is in {from_unit} and `{to}` in {to_unit}: these cannot be converted into each other. Write \
-                 `convert_units = false` to connect the numbers as they are"
-            ),
-            Problem::TooFewPorts { bond, ports } => {
-                write!(f, "bond `{bond}` has {ports} port(s); power flows between at least two")
-            }
-            Problem::SplitPort { input, output } => write!(
-                f,
-                "`{input}` and `{output}` are on different subsystems; the input and the output of a port belong to one"
-            ),
-            Problem::PortLengths { inputs, outputs } => {
-                write!(f, "the port has {inputs} input(s) and {outputs} output(s); they must pair up")
-            }
-            Problem::Unfed { input } => {
-                write!(f, "`{input}` is a side of a bond, but no connection feeds it")
-            }
-            Problem::Foreign { input, source } => write!(
-                f,
-                "`{input}` is fed by `{source}`, which is not an output of another port of this bond, so its product is not \
-                 the power of the bond"
-            ),
-            Problem::NotAPower { input, input_unit, output, output_unit } => write!(
-                f,
-                "`{input}` in {input_unit} times `{output}` in {output_unit} is not a power. A bond pairs force and \
-                 velocity, torque and speed, voltage and current, or pressure and flow"
-            ),
-            Problem::BadSign { sign } => write!(
-                f,
-                "`sign` is {sign}; write 1 if input times output is power that leaves the subsystem, -1 if it enters"
-            ),
-            Problem::BadRatio { ratio } => {
-                write!(f, "`ratio` is {ratio}; a finite number other than 0 is needed")
-            }
-            Problem::UsedTwice { input, bond } => write!(f, "`{input}` is a side of bond `{bond}` already"),
-            Problem::Unbalanced { bond, first, second, sum } => write!(
-                f,
-                "the powers of bond `{bond}` cannot cancel: with exact coupling `{first}` times `{second}` is left with \
-                 factor {sum:e}. Check the `sign` of both ports, their `ratio` and the `gain` of the connections between them"
-            ),
-            Problem::Refused { name, error } => write!(f, "`{name}` refused its ports: {error}"),
-        }
-    }
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.problem.fmt(f)
-    }
-}
-
-impl std::error::Error for BuildError {}
 
 /// The names behind the indices of a [`Network`].
 #[derive(Clone, Debug, Default)]
@@ -234,9 +25,9 @@ pub struct Names {
     pub outputs: Vec<VariableName>,
     /// Probes.
     pub probes: Vec<VariableName>,
-    /// Bonds, in the order of [`Bonds::bonds`].
+    /// Bonds, in the order of [`Bonds::bonds`](crate::bond::Bonds::bonds).
     pub bonds: Vec<String>,
-    /// Ports, by the name of their subsystem, in the order of [`Bonds::ports`].
+    /// Ports, by the name of their subsystem, in the order of [`Bonds::ports`](crate::bond::Bonds::ports).
     pub ports: Vec<String>,
     /// Connections of texts and binaries: from, to.
     pub packets: Vec<(VariableName, VariableName)>,
@@ -316,67 +107,91 @@ impl NetworkBuilder {
         let mut names = Names::default();
         let packets = self.resolve_packets(&mut names)?;
         let feeds = self.resolve_feeds()?;
-        let outputs_used = self.outputs_used(&feeds)?;
-
-        let mut bindings = Vec::new();
-        let mut place_of_input = BTreeMap::new();
-        let mut place_of_output = BTreeMap::new();
-        let mut probe_wish: Vec<Vec<usize>> = vec![Vec::new(); self.subsystems.len()];
-        for (n, name) in self.records.iter().enumerate() {
-            let (s, v) = self.find(name, None, Subject::Record(n))?;
-            let used = feeds.contains_key(&(s, v)) || outputs_used[s].contains(&v);
-            if !used && !probe_wish[s].contains(&v) {
-                probe_wish[s].push(v);
-            }
+        let (bindings, places) = self.bindings(&feeds, &mut names)?;
+        let (wiring, externals) = self.wire(&feeds, &places);
+        let bonds = self.resolve_bonds(&wiring, &places, &mut names)?;
+        let mut network = Network {
+            members: Vec::new(),
+            wiring,
+            externals,
+            packets,
+            bonds,
+            feed_through: Vec::new(),
+            input_start: Vec::new(),
+            n_inputs: 0,
+            n_outputs: 0,
+            n_probes: 0,
+            owner_of_input: Vec::new(),
+            owner_of_output: Vec::new(),
+            evaluation_order: Vec::new(),
+        };
+        for ((name, simulator), binding) in self.subsystems.into_iter().zip(bindings) {
+            network.add(&name, simulator, &binding)?;
         }
-        for (s, (name, simulator)) in self.subsystems.iter().enumerate() {
+        network.evaluation_order = graph::components(&network.feed_through_edges()).concat();
+        Ok((network, names))
+    }
+
+    /// Which variables of each subsystem take part, and the flat places of its inputs and outputs.
+    fn bindings(
+        &self,
+        feeds: &BTreeMap<Place, Feed>,
+        names: &mut Names,
+    ) -> Result<(Vec<Binding>, Places), BuildError> {
+        let used = self.outputs_used(feeds)?;
+        let probes = self.probes(feeds, &used)?;
+        let (mut bindings, mut places) = (Vec::new(), Places::default());
+        for (s, ((name, simulator), probes)) in self.subsystems.iter().zip(probes).enumerate() {
             let info = simulator.info();
             let full = |v: usize| VariableName::new(name, &info.variables[v].name);
             let inputs: Vec<usize> =
                 (0..info.variables.len()).filter(|&v| feeds.contains_key(&(s, v))).collect();
-            let outputs: Vec<usize> =
-                (0..info.variables.len()).filter(|v| outputs_used[s].contains(v)).collect();
+            let outputs: Vec<usize> = (0..info.variables.len()).filter(|v| used[s].contains(v)).collect();
             for &v in &inputs {
-                place_of_input.insert((s, v), names.inputs.len());
+                places.inputs.insert((s, v), names.inputs.len());
                 names.inputs.push(full(v));
             }
             for &v in &outputs {
-                place_of_output.insert((s, v), names.outputs.len());
+                places.outputs.insert((s, v), names.outputs.len());
                 names.outputs.push(full(v));
             }
-            names.probes.extend(probe_wish[s].iter().map(|&v| full(v)));
+            names.probes.extend(probes.iter().map(|&v| full(v)));
             names.subsystems.push(name.clone());
-            let feed_through = match &info.feed_through {
-                FeedThrough::Declared(pairs) => {
-                    let place = |list: &[usize], v: usize| list.iter().position(|&x| x == v);
-                    let mut bound: Vec<(usize, usize)> = pairs
-                        .iter()
-                        .filter_map(|&(o, i)| Some((place(&outputs, o)?, place(&inputs, i)?)))
-                        .collect();
-                    bound.sort_unstable();
-                    bound.dedup();
-                    bound
-                }
-                FeedThrough::Unknown => Vec::new(),
-            };
-            bindings.push(Binding {
-                inputs,
-                outputs,
-                probes: std::mem::take(&mut probe_wish[s]),
-                feed_through,
-            });
+            let feed_through = bound_feed_through(info, &inputs, &outputs);
+            bindings.push(Binding { inputs, outputs, probes, feed_through });
         }
+        Ok((bindings, places))
+    }
 
-        let mut rows = vec![Row::default(); names.inputs.len()];
+    /// Variables of each subsystem that are recorded and not exchanged.
+    fn probes(
+        &self,
+        feeds: &BTreeMap<Place, Feed>,
+        used: &[Vec<usize>],
+    ) -> Result<Vec<Vec<usize>>, BuildError> {
+        let mut probes: Vec<Vec<usize>> = vec![Vec::new(); self.subsystems.len()];
+        for (n, name) in self.records.iter().enumerate() {
+            let (s, v) = self.find(name, None, Subject::Record(n))?;
+            let exchanged = feeds.contains_key(&(s, v)) || used[s].contains(&v);
+            if !exchanged && !probes[s].contains(&v) {
+                probes[s].push(v);
+            }
+        }
+        Ok(probes)
+    }
+
+    /// `u = L y + offset`, and the inputs that follow signals, which are taken out of the builder.
+    fn wire(&mut self, feeds: &BTreeMap<Place, Feed>, places: &Places) -> (Wiring, Vec<External>) {
+        let mut rows = vec![Row::default(); places.inputs.len()];
         let mut externals = Vec::new();
         let mut signals: Vec<Option<Signal>> =
             self.externals.drain(..).map(|(_, signal)| Some(signal)).collect();
-        for (key, feed) in &feeds {
-            let input = place_of_input[key];
+        for (key, feed) in feeds {
+            let input = places.inputs[key];
             match feed {
                 Feed::Outputs { sources, offset } => {
                     let sources =
-                        sources.iter().map(|(source, gain)| (place_of_output[source], *gain)).collect();
+                        sources.iter().map(|(source, gain)| (places.outputs[source], *gain)).collect();
                     rows[input] = Row { sources, offset: *offset };
                 }
                 Feed::External(n) => {
@@ -384,56 +199,7 @@ impl NetworkBuilder {
                 }
             }
         }
-        let wiring = Wiring::new(&rows);
-        let bonds = self.resolve_bonds(&wiring, &place_of_input, &place_of_output, &mut names)?;
-
-        let mut members = Vec::new();
-        let mut feed_through = Vec::new();
-        let (mut n_inputs, mut n_outputs, mut n_probes) = (0, 0, 0);
-        let (mut owner_of_input, mut owner_of_output) = (Vec::new(), Vec::new());
-        let mut input_start = Vec::new();
-        for (s, ((name, mut simulator), binding)) in self.subsystems.into_iter().zip(bindings).enumerate() {
-            simulator.bind(&binding).map_err(|error| BuildError {
-                subject: Subject::Subsystem(name.clone()),
-                problem: Problem::Refused { name: name.clone(), error },
-            })?;
-            let first_pair = feed_through.len();
-            feed_through.extend(binding.feed_through.iter().map(|&(o, i)| (n_outputs + o, n_inputs + i)));
-            let info = simulator.info();
-            input_start.extend(binding.inputs.iter().map(|&v| info.variables[v].start));
-            members.push(Member {
-                inputs: n_inputs..n_inputs + binding.inputs.len(),
-                outputs: n_outputs..n_outputs + binding.outputs.len(),
-                probes: n_probes..n_probes + binding.probes.len(),
-                feed_through: first_pair..feed_through.len(),
-                feed_through_known: matches!(info.feed_through, FeedThrough::Declared(_)),
-                probed: None,
-                capabilities: info.capabilities,
-                simulator,
-            });
-            n_inputs += binding.inputs.len();
-            n_outputs += binding.outputs.len();
-            n_probes += binding.probes.len();
-            owner_of_input.resize(n_inputs, s);
-            owner_of_output.resize(n_outputs, s);
-        }
-        let mut network = Network {
-            members,
-            wiring,
-            externals,
-            packets,
-            bonds,
-            feed_through,
-            input_start,
-            n_inputs,
-            n_outputs,
-            n_probes,
-            owner_of_input,
-            owner_of_output,
-            evaluation_order: Vec::new(),
-        };
-        network.evaluation_order = graph::components(&network.feed_through_edges()).concat();
-        Ok((network, names))
+        (Wiring::new(&rows), externals)
     }
 
     /// Looks a variable up; `wanted` is what it has to be.
@@ -483,53 +249,6 @@ impl NetworkBuilder {
         Some(((s, p), &packets[p]))
     }
 
-    /// The connections of texts and binaries.
-    fn resolve_packets(&self, names: &mut Names) -> Result<Packets, BuildError> {
-        let mut links: Vec<(Place, Place)> = Vec::new();
-        for (n, spec) in self.connections.iter().enumerate() {
-            let error = |problem| BuildError { subject: Subject::Connection(n), problem };
-            let to = self.packet(&spec.to);
-            for (name, gain) in &spec.from {
-                let from = self.packet(name);
-                if from.is_none() && to.is_none() {
-                    continue;
-                }
-                // The side that is a number, or whatever is wrong with it.
-                let number = |name: &VariableName, wanted| {
-                    let place = self.find(name, Some(wanted), Subject::Connection(n))?;
-                    Ok(self.variable(place).kind.noun().to_owned())
-                };
-                let kind = |found: Option<(Place, &Packet)>, name: &VariableName, wanted| match found {
-                    None => number(name, wanted),
-                    Some((_, packet)) if packet.causality == wanted => Ok(packet.kind.noun()),
-                    Some((_, packet)) => {
-                        let (name, found) = (name.clone(), packet.causality);
-                        Err(error(Problem::WrongCausality { name, wanted, found }))
-                    }
-                };
-                let from_kind = kind(from, name, Causality::Output)?;
-                let to_kind = kind(to, &spec.to, Causality::Input)?;
-                let (from, to) = match (from, to) {
-                    (Some(from), Some(to)) if from.1.kind.may_feed(&to.1.kind) => (from.0, to.0),
-                    _ => {
-                        let (from, to) = (name.clone(), spec.to.clone());
-                        return Err(error(Problem::Types { from, from_kind, to, to_kind }));
-                    }
-                };
-                if spec.from.len() > 1 || *gain != 1.0 || spec.offset != 0.0 {
-                    return Err(error(Problem::NotAsItIs { from: name.clone(), kind: from_kind }));
-                }
-                if links.iter().any(|link| link.1 == to) {
-                    let (input, other) = (spec.to.clone(), "another connection");
-                    return Err(error(Problem::FedTwice { input, other }));
-                }
-                links.push((from, to));
-                names.packets.push((name.clone(), spec.to.clone()));
-            }
-        }
-        Ok(Packets::new(links))
-    }
-
     fn variable(&self, (s, v): Place) -> &Variable {
         &self.subsystems[s].1.info().variables[v]
     }
@@ -537,230 +256,61 @@ impl NetworkBuilder {
     fn unit(&self, place: Place) -> Option<&Unit> {
         self.variable(place).unit.as_ref()
     }
+}
 
-    /// What feeds each input; sums in name order.
-    fn resolve_feeds(&self) -> Result<BTreeMap<Place, Feed>, BuildError> {
-        let mut feeds = BTreeMap::new();
-        for (n, spec) in self.connections.iter().enumerate() {
-            if self.packet(&spec.to).is_some() {
-                continue;
-            }
-            let subject = || Subject::Connection(n);
-            let fail = |problem| Err(BuildError { subject: subject(), problem });
-            let to = self.find(&spec.to, Some(Causality::Input), subject())?;
-            let mut offset = spec.offset;
-            let mut sources = Vec::new();
-            let mut sorted = spec.from.clone();
-            sorted.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-            for (name, gain) in &sorted {
-                let from = self.find(name, Some(Causality::Output), subject())?;
-                let (from_kind, to_kind) = (self.variable(from).kind, self.variable(to).kind);
-                if !from_kind.may_feed(to_kind) {
-                    return fail(Problem::Types {
-                        from: name.clone(),
-                        from_kind: from_kind.noun().to_owned(),
-                        to: spec.to.clone(),
-                        to_kind: to_kind.noun().to_owned(),
-                    });
-                }
-                let mut gain = *gain;
-                if let (true, Some(a), Some(b)) = (spec.convert_units, self.unit(from), self.unit(to)) {
-                    match a.conversion_to(b) {
-                        Conversion::Linear { gain: factor, offset: shift } => {
-                            offset += gain * shift;
-                            gain *= factor;
-                        }
-                        Conversion::Unknown => {}
-                        Conversion::Impossible => {
-                            return fail(Problem::Units {
-                                from: name.clone(),
-                                from_unit: a.symbol.clone(),
-                                to: spec.to.clone(),
-                                to_unit: b.symbol.clone(),
-                            });
-                        }
-                    }
-                }
-                if !gain.is_finite() {
-                    return fail(Problem::NotFinite { what: format!("the gain of `{name}`"), value: gain });
-                }
-                sources.push((from, gain));
-            }
-            if !offset.is_finite() {
-                return fail(Problem::NotFinite { what: "the offset".to_owned(), value: offset });
-            }
-            if feeds.insert(to, Feed::Outputs { sources, offset }).is_some() {
-                return fail(Problem::FedTwice { input: spec.to.clone(), other: "another connection" });
-            }
-        }
-        for (n, (name, _)) in self.externals.iter().enumerate() {
-            let subject = Subject::External(n);
-            let to = self.find(name, Some(Causality::Input), subject.clone())?;
-            match feeds.insert(to, Feed::External(n)) {
-                None => {}
-                Some(Feed::Outputs { .. }) => {
-                    let problem = Problem::FedTwice { input: name.clone(), other: "a connection" };
-                    return Err(BuildError { subject, problem });
-                }
-                Some(Feed::External(_)) => {
-                    let problem = Problem::FedTwice { input: name.clone(), other: "another external input" };
-                    return Err(BuildError { subject, problem });
-                }
-            }
-        }
-        Ok(feeds)
-    }
-
-    /// Which outputs are exchanged: those that are connected or part of a bond.
-    fn outputs_used(&self, feeds: &BTreeMap<Place, Feed>) -> Result<Vec<Vec<usize>>, BuildError> {
-        let mut used = vec![Vec::new(); self.subsystems.len()];
-        for feed in feeds.values() {
-            if let Feed::Outputs { sources, .. } = feed {
-                sources.iter().for_each(|&((s, v), _)| used[s].push(v));
-            }
-        }
-        for (b, bond) in self.bonds.iter().enumerate() {
-            for (p, port) in bond.ports.iter().enumerate() {
-                for name in &port.outputs {
-                    let (s, v) = self.find(name, Some(Causality::Output), Subject::Bond(b, Some(p)))?;
-                    used[s].push(v);
-                }
-            }
-        }
-        used.iter_mut().for_each(|list| {
-            list.sort_unstable();
-            list.dedup();
-        });
-        Ok(used)
-    }
-
-    fn resolve_bonds(
-        &self,
-        wiring: &Wiring,
-        place_of_input: &BTreeMap<Place, usize>,
-        place_of_output: &BTreeMap<Place, usize>,
-        names: &mut Names,
-    ) -> Result<Bonds, BuildError> {
-        let mut order: Vec<usize> = (0..self.bonds.len()).collect();
-        order.sort_by(|&a, &b| self.bonds[a].name.cmp(&self.bonds[b].name));
-        let mut bonds = Bonds::default();
-        let mut bond_of_input: BTreeMap<usize, &str> = BTreeMap::new();
-        for &b in &order {
-            let spec = &self.bonds[b];
-            if spec.ports.len() < 2 {
-                let problem = Problem::TooFewPorts { bond: spec.name.clone(), ports: spec.ports.len() };
-                return Err(BuildError { subject: Subject::Bond(b, None), problem });
-            }
-            let first_port = bonds.ports.len();
-            for (p, port) in spec.ports.iter().enumerate() {
-                let subject = || Subject::Bond(b, Some(p));
-                let fail = |problem| Err(BuildError { subject: subject(), problem });
-                if port.inputs.len() != port.outputs.len() || port.inputs.is_empty() {
-                    return fail(Problem::PortLengths {
-                        inputs: port.inputs.len(),
-                        outputs: port.outputs.len(),
-                    });
-                }
-                if port.sign.abs() != 1.0 {
-                    return fail(Problem::BadSign { sign: port.sign });
-                }
-                if !port.ratio.is_finite() || port.ratio == 0.0 {
-                    return fail(Problem::BadRatio { ratio: port.ratio });
-                }
-                let first_term = bonds.terms.len();
-                let mut owner = None;
-                for (input, output) in port.inputs.iter().zip(&port.outputs) {
-                    let from = self.find(output, Some(Causality::Output), subject())?;
-                    let to = self.find(input, Some(Causality::Input), subject())?;
-                    if from.0 != to.0 || owner.is_some_and(|s| s != to.0) {
-                        return fail(Problem::SplitPort { input: input.clone(), output: output.clone() });
-                    }
-                    owner = Some(to.0);
-                    let Some(&u) = place_of_input.get(&to).filter(|&&u| wiring.is_coupled(u)) else {
-                        return fail(Problem::Unfed { input: input.clone() });
-                    };
-                    if let (Some(a), Some(c)) = (self.unit(to), self.unit(from))
-                        && a.product_is_power(c) == Some(false)
-                    {
-                        return fail(Problem::NotAPower {
-                            input: input.clone(),
-                            input_unit: a.symbol.clone(),
-                            output: output.clone(),
-                            output_unit: c.symbol.clone(),
-                        });
-                    }
-                    if let Some(other) = bond_of_input.insert(u, &spec.name) {
-                        return fail(Problem::UsedTwice { input: input.clone(), bond: other.to_owned() });
-                    }
-                    bonds.terms.push(Term { u, y: place_of_output[&from], factor: port.sign * port.ratio });
-                }
-                bonds
-                    .ports
-                    .push(Port { subsystem: owner.unwrap_or(0), terms: first_term..bonds.terms.len() });
-                names.ports.push(port.inputs[0].subsystem.clone());
-            }
-            let ports = first_port..bonds.ports.len();
-            self.check_balance(b, &bonds, ports.clone(), wiring, names)?;
-            bonds.bonds.push(ports);
-            names.bonds.push(spec.name.clone());
-        }
-        names.bond_order = order;
-        Ok(bonds)
-    }
-
-    /// With exact coupling the powers of all ports must cancel for every y: the bilinear form Σ s·ratio·(L y)·y
-    /// has to vanish. This finds a wrong sign, ratio or gain before the first step.
-    fn check_balance(
-        &self,
-        b: usize,
-        bonds: &Bonds,
-        ports: std::ops::Range<usize>,
-        wiring: &Wiring,
-        names: &Names,
+impl Network {
+    /// Adds the next subsystem in name order: it learns which of its variables take part.
+    fn add(
+        &mut self,
+        name: &str,
+        mut simulator: Box<dyn Subsystem>,
+        binding: &Binding,
     ) -> Result<(), BuildError> {
-        let mut form: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
-        for p in ports.clone() {
-            let others = |y: usize| {
-                ports
-                    .clone()
-                    .filter(|&q| q != p)
-                    .any(|q| bonds.terms[bonds.ports[q].terms.clone()].iter().any(|t| t.y == y))
-            };
-            for term in &bonds.terms[bonds.ports[p].terms.clone()] {
-                for (source, gain) in wiring.sources(term.u) {
-                    if !others(source) {
-                        let problem = Problem::Foreign {
-                            input: names.inputs[term.u].clone(),
-                            source: names.outputs[source].clone(),
-                        };
-                        return Err(BuildError { subject: Subject::Bond(b, Some(p - ports.start)), problem });
-                    }
-                    let entry = form.entry((source.min(term.y), source.max(term.y))).or_default();
-                    entry.0 += term.factor * gain;
-                    entry.1 += (term.factor * gain).abs();
-                }
-            }
-        }
-        // Gains that come from unit conversions carry round-off.
-        match form.iter().find(|(_, (sum, size))| sum.abs() > 1e-9 * size) {
-            None => Ok(()),
-            Some((&(i, j), &(sum, _))) => {
-                let problem = Problem::Unbalanced {
-                    bond: self.bonds[b].name.clone(),
-                    first: names.outputs[i].clone(),
-                    second: names.outputs[j].clone(),
-                    sum,
-                };
-                Err(BuildError { subject: Subject::Bond(b, None), problem })
-            }
-        }
+        simulator.bind(binding).map_err(|error| BuildError {
+            subject: Subject::Subsystem(name.to_owned()),
+            problem: Problem::Refused { name: name.to_owned(), error },
+        })?;
+        let (inputs, outputs, probes) = (self.n_inputs, self.n_outputs, self.n_probes);
+        let first_pair = self.feed_through.len();
+        self.feed_through.extend(binding.feed_through.iter().map(|&(o, i)| (outputs + o, inputs + i)));
+        self.n_inputs += binding.inputs.len();
+        self.n_outputs += binding.outputs.len();
+        self.n_probes += binding.probes.len();
+        let info = simulator.info();
+        self.input_start.extend(binding.inputs.iter().map(|&v| info.variables[v].start));
+        self.owner_of_input.resize(self.n_inputs, self.members.len());
+        self.owner_of_output.resize(self.n_outputs, self.members.len());
+        self.members.push(Member {
+            inputs: inputs..self.n_inputs,
+            outputs: outputs..self.n_outputs,
+            probes: probes..self.n_probes,
+            feed_through: first_pair..self.feed_through.len(),
+            feed_through_known: matches!(info.feed_through, FeedThrough::Declared(_)),
+            probed: None,
+            capabilities: info.capabilities,
+            simulator,
+        });
+        Ok(())
     }
+}
+
+/// Declared feed-through among the variables that take part, as places in `outputs` and `inputs`.
+fn bound_feed_through(info: &Info, inputs: &[usize], outputs: &[usize]) -> Vec<(usize, usize)> {
+    let FeedThrough::Declared(pairs) = &info.feed_through else { return Vec::new() };
+    let place = |list: &[usize], v: usize| list.iter().position(|&x| x == v);
+    let mut bound: Vec<(usize, usize)> =
+        pairs.iter().filter_map(|&(o, i)| Some((place(outputs, o)?, place(inputs, i)?))).collect();
+    bound.sort_unstable();
+    bound.dedup();
+    bound
 }
 
 /// `(subsystem, variable)`.
 type Place = (usize, usize);
 
-enum Feed {
-    Outputs { sources: Vec<(Place, f64)>, offset: f64 },
-    External(usize),
+/// Where exchanged variables are in the flat arrays.
+#[derive(Default)]
+struct Places {
+    inputs: BTreeMap<Place, usize>,
+    outputs: BTreeMap<Place, usize>,
 }

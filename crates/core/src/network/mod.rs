@@ -1,19 +1,21 @@
 //! The coupled system: subsystems, wiring, external inputs, bonds; names have become indices.
 
 mod builder;
+mod description;
 pub mod graph;
 pub(crate) mod initial;
 mod packets;
+mod problem;
 mod reach;
 mod schedule;
 mod structure;
 mod wiring;
 
-pub use builder::{
-    BondSpec, BuildError, ConnectionSpec, Names, NetworkBuilder, PortSpec, Problem, Subject, VariableName,
-};
+pub use builder::{Names, NetworkBuilder};
+pub use description::{BondSpec, ConnectionSpec, PortSpec, VariableName};
 pub use initial::Initial;
 pub use packets::Packets;
+pub use problem::{BuildError, Problem, Subject};
 pub(crate) use reach::Reach;
 pub use schedule::{Group, Part, Schedule, ScheduleKind, Seen, Stage, Sum};
 pub use structure::{AlgebraicLoop, Asymptotics, Structure, probe_feed_through};

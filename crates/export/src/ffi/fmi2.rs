@@ -1,6 +1,6 @@
-//! The functions of FMI 2.0 for co-simulation; signatures as in `fmi2FunctionTypes.h` of FMI 2.0.5.
+//! The functions that FMI 2.0 has in a way of its own; signatures as in `fmi2FunctionTypes.h` of FMI 2.0.5.
 
-use super::{DISCARD, ERROR, Handle, Logger, OK, State, call, list, list_mut, text};
+use super::{DISCARD, Handle, Logger, call, list, list_mut, text};
 use crate::error::Refusal;
 use powerbond_core::models::ModelSpec;
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -43,22 +43,6 @@ pub unsafe fn instantiate(
     }
 }
 
-/// `fmi2FreeInstance`.
-pub unsafe fn free_instance(c: Handle) {
-    // Safety: passed on.
-    unsafe { super::free(c) }
-}
-
-/// `fmi2SetDebugLogging`: errors are logged in any case, and nothing else is.
-pub unsafe fn set_debug_logging(
-    c: Handle,
-    _on: c_int,
-    _n: usize,
-    _categories: *const *const c_char,
-) -> c_int {
-    if c.is_null() { ERROR } else { OK }
-}
-
 /// `fmi2SetupExperiment`.
 pub unsafe fn setup_experiment(
     c: Handle,
@@ -78,29 +62,6 @@ pub unsafe fn enter_initialization(c: Handle) -> c_int {
     unsafe { call(c, "fmi2EnterInitializationMode", |i| i.enter_initialization()) }
 }
 
-/// `fmi2ExitInitializationMode`.
-pub unsafe fn exit_initialization(c: Handle) -> c_int {
-    // Safety: passed on.
-    unsafe { call(c, "fmi2ExitInitializationMode", |i| i.exit_initialization()) }
-}
-
-/// `fmi2Terminate`.
-pub unsafe fn terminate(c: Handle) -> c_int {
-    // Safety: passed on.
-    unsafe { call(c, "fmi2Terminate", |i| i.terminate()) }
-}
-
-/// `fmi2Reset`.
-pub unsafe fn reset(c: Handle) -> c_int {
-    // Safety: passed on.
-    unsafe {
-        call(c, "fmi2Reset", |i| {
-            i.reset();
-            Ok(())
-        })
-    }
-}
-
 /// `fmi2GetReal`.
 #[inline]
 pub unsafe fn get_real(c: Handle, references: *const u32, n: usize, values: *mut f64) -> c_int {
@@ -115,30 +76,6 @@ pub unsafe fn set_real(c: Handle, references: *const u32, n: usize, values: *con
     unsafe { call(c, "fmi2SetReal", |i| i.set_numbers(list(references, n), list(values, n))) }
 }
 
-/// `fmi2GetInteger`: counts.
-pub unsafe fn get_integer(c: Handle, references: *const u32, n: usize, values: *mut c_int) -> c_int {
-    // Safety: passed on.
-    unsafe { super::get_integers(c, "fmi2GetInteger", references, n, values) }
-}
-
-/// `fmi2SetInteger`: counts.
-pub unsafe fn set_integer(c: Handle, references: *const u32, n: usize, values: *const c_int) -> c_int {
-    // Safety: passed on.
-    unsafe { super::set_integers(c, "fmi2SetInteger", references, n, values) }
-}
-
-/// `fmi2GetString`: choices.
-pub unsafe fn get_string(c: Handle, references: *const u32, n: usize, values: *mut *const c_char) -> c_int {
-    // Safety: passed on.
-    unsafe { super::get_strings(c, "fmi2GetString", references, n, values) }
-}
-
-/// `fmi2SetString`: choices.
-pub unsafe fn set_string(c: Handle, references: *const u32, n: usize, values: *const *const c_char) -> c_int {
-    // Safety: passed on.
-    unsafe { super::set_strings(c, "fmi2SetString", references, n, values) }
-}
-
 /// `fmi2GetBoolean` and `fmi2SetBoolean`: no variable has this type.
 pub unsafe fn no_variables(c: Handle, function: &'static str, references: *const u32, n: usize) -> c_int {
     // Safety: section 2.1.7: as many references as the number says.
@@ -148,42 +85,6 @@ pub unsafe fn no_variables(c: Handle, function: &'static str, references: *const
             None => Ok(()),
         })
     }
-}
-
-/// `fmi2GetFMUstate`.
-pub unsafe fn get_state(c: Handle, state: *mut State) -> c_int {
-    // Safety: passed on.
-    unsafe { super::get_state(c, "fmi2GetFMUstate", state) }
-}
-
-/// `fmi2SetFMUstate`.
-pub unsafe fn set_state(c: Handle, state: State) -> c_int {
-    // Safety: passed on.
-    unsafe { super::set_state(c, "fmi2SetFMUstate", state) }
-}
-
-/// `fmi2FreeFMUstate`.
-pub unsafe fn free_state(c: Handle, state: *mut State) -> c_int {
-    // Safety: passed on.
-    unsafe { super::free_state(c, "fmi2FreeFMUstate", state) }
-}
-
-/// `fmi2SerializedFMUstateSize`.
-pub unsafe fn state_length(c: Handle, state: State, length: *mut usize) -> c_int {
-    // Safety: passed on.
-    unsafe { super::state_length(c, "fmi2SerializedFMUstateSize", state, length) }
-}
-
-/// `fmi2SerializeFMUstate`.
-pub unsafe fn serialize(c: Handle, state: State, bytes: *mut u8, length: usize) -> c_int {
-    // Safety: passed on.
-    unsafe { super::serialize(c, "fmi2SerializeFMUstate", state, bytes, length) }
-}
-
-/// `fmi2DeSerializeFMUstate`.
-pub unsafe fn deserialize(c: Handle, bytes: *const u8, length: usize, state: *mut State) -> c_int {
-    // Safety: passed on.
-    unsafe { super::deserialize(c, "fmi2DeSerializeFMUstate", bytes, length, state) }
 }
 
 /// `fmi2GetDirectionalDerivative`.

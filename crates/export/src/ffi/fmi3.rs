@@ -1,10 +1,9 @@
-//! The functions of FMI 3.0 for co-simulation; signatures as in `fmi3FunctionTypes.h` of FMI 3.0.2.
+//! The functions that FMI 3.0 has in a way of its own; signatures as in `fmi3FunctionTypes.h` of FMI 3.0.2.
 //!
 //! A C `bool` is an `u8` here, so that an importer that passes another value than 0 or 1 does no harm.
 
-use super::{Component, ERROR, Handle, Logger, OK, State, call, list, list_mut};
+use super::{Component, Handle, Logger, OK, call, list, list_mut};
 use crate::error::Refusal;
-use crate::instance::same_length;
 use crate::intermediate::Point;
 use powerbond_core::models::ModelSpec;
 use std::ffi::{c_char, c_int, c_void};
@@ -62,17 +61,6 @@ pub unsafe fn no_instance(
     std::ptr::null_mut()
 }
 
-/// `fmi3FreeInstance`.
-pub unsafe fn free_instance(c: Handle) {
-    // Safety: passed on.
-    unsafe { super::free(c) }
-}
-
-/// `fmi3SetDebugLogging`: errors are logged in any case, and nothing else is.
-pub unsafe fn set_debug_logging(c: Handle, _on: u8, _n: usize, _categories: *const *const c_char) -> c_int {
-    if c.is_null() { ERROR } else { OK }
-}
-
 /// `fmi3EnterInitializationMode`.
 pub unsafe fn enter_initialization(
     c: Handle,
@@ -87,29 +75,6 @@ pub unsafe fn enter_initialization(
         call(c, "fmi3EnterInitializationMode", |i| {
             i.set_up(start, (has_stop != 0).then_some(stop))?;
             i.enter_initialization()
-        })
-    }
-}
-
-/// `fmi3ExitInitializationMode`.
-pub unsafe fn exit_initialization(c: Handle) -> c_int {
-    // Safety: passed on.
-    unsafe { call(c, "fmi3ExitInitializationMode", |i| i.exit_initialization()) }
-}
-
-/// `fmi3Terminate`.
-pub unsafe fn terminate(c: Handle) -> c_int {
-    // Safety: passed on.
-    unsafe { call(c, "fmi3Terminate", |i| i.terminate()) }
-}
-
-/// `fmi3Reset`.
-pub unsafe fn reset(c: Handle) -> c_int {
-    // Safety: passed on.
-    unsafe {
-        call(c, "fmi3Reset", |i| {
-            i.reset();
-            Ok(())
         })
     }
 }
@@ -138,106 +103,6 @@ pub unsafe fn set_float64(
 ) -> c_int {
     // Safety: fmi3GetFloat64, fmi3SetFloat64: both arrays are as long as the numbers say.
     unsafe { call(c, "fmi3SetFloat64", |i| i.set_numbers(list(references, n), list(values, length))) }
-}
-
-/// `fmi3GetInt32`: counts.
-pub unsafe fn get_int32(
-    c: Handle,
-    references: *const u32,
-    n: usize,
-    values: *mut i32,
-    length: usize,
-) -> c_int {
-    if n != length {
-        // Safety: passed on.
-        return unsafe { call(c, "fmi3GetInt32", |_| same_length(n, length)) };
-    }
-    // Safety: passed on.
-    unsafe { super::get_integers(c, "fmi3GetInt32", references, n, values) }
-}
-
-/// `fmi3SetInt32`: counts.
-pub unsafe fn set_int32(
-    c: Handle,
-    references: *const u32,
-    n: usize,
-    values: *const i32,
-    length: usize,
-) -> c_int {
-    if n != length {
-        // Safety: passed on.
-        return unsafe { call(c, "fmi3SetInt32", |_| same_length(n, length)) };
-    }
-    // Safety: passed on.
-    unsafe { super::set_integers(c, "fmi3SetInt32", references, n, values) }
-}
-
-/// `fmi3GetString`: choices.
-pub unsafe fn get_string(
-    c: Handle,
-    references: *const u32,
-    n: usize,
-    values: *mut *const c_char,
-    length: usize,
-) -> c_int {
-    if n != length {
-        // Safety: passed on.
-        return unsafe { call(c, "fmi3GetString", |_| same_length(n, length)) };
-    }
-    // Safety: passed on.
-    unsafe { super::get_strings(c, "fmi3GetString", references, n, values) }
-}
-
-/// `fmi3SetString`: choices.
-pub unsafe fn set_string(
-    c: Handle,
-    references: *const u32,
-    n: usize,
-    values: *const *const c_char,
-    length: usize,
-) -> c_int {
-    if n != length {
-        // Safety: passed on.
-        return unsafe { call(c, "fmi3SetString", |_| same_length(n, length)) };
-    }
-    // Safety: passed on.
-    unsafe { super::set_strings(c, "fmi3SetString", references, n, values) }
-}
-
-/// `fmi3GetFMUState`.
-pub unsafe fn get_state(c: Handle, state: *mut State) -> c_int {
-    // Safety: passed on.
-    unsafe { super::get_state(c, "fmi3GetFMUState", state) }
-}
-
-/// `fmi3SetFMUState`.
-pub unsafe fn set_state(c: Handle, state: State) -> c_int {
-    // Safety: passed on.
-    unsafe { super::set_state(c, "fmi3SetFMUState", state) }
-}
-
-/// `fmi3FreeFMUState`.
-pub unsafe fn free_state(c: Handle, state: *mut State) -> c_int {
-    // Safety: passed on.
-    unsafe { super::free_state(c, "fmi3FreeFMUState", state) }
-}
-
-/// `fmi3SerializedFMUStateSize`.
-pub unsafe fn state_length(c: Handle, state: State, length: *mut usize) -> c_int {
-    // Safety: passed on.
-    unsafe { super::state_length(c, "fmi3SerializedFMUStateSize", state, length) }
-}
-
-/// `fmi3SerializeFMUState`.
-pub unsafe fn serialize(c: Handle, state: State, bytes: *mut u8, length: usize) -> c_int {
-    // Safety: passed on.
-    unsafe { super::serialize(c, "fmi3SerializeFMUState", state, bytes, length) }
-}
-
-/// `fmi3DeserializeFMUState`.
-pub unsafe fn deserialize(c: Handle, bytes: *const u8, length: usize, state: *mut State) -> c_int {
-    // Safety: passed on.
-    unsafe { super::deserialize(c, "fmi3DeserializeFMUState", bytes, length, state) }
 }
 
 /// `fmi3GetDirectionalDerivative`.

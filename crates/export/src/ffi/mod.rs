@@ -3,7 +3,8 @@
 //! All of it rests on what FMI asks of an importer: a handle is one that this library returned and that was not freed
 //! (FMI 2.0.5 section 2.1.5, FMI 3.0.2 on `fmi3InstantiateCoSimulation`), it is used by one thread at a time, and arrays
 //! are as long as the number that comes with them (FMI 2.0.5 section 2.1.7, FMI 3.0.2 on `fmi3GetFloat64`).
-//! [`crate::fmu_library`] exports these functions under the standard's names.
+//! [`crate::fmu_library`] exports these functions under the standard's names: those that FMI 2.0 and 3.0 have alike are here and
+//! take the name for their log lines, the others are in [`fmi2`] and [`fmi3`].
 
 #![allow(clippy::missing_safety_doc)] // The contract is the one above for all of them.
 
@@ -11,7 +12,7 @@ pub mod fmi2;
 pub mod fmi3;
 
 use crate::error::Refusal;
-use crate::instance::Instance;
+use crate::instance::{Instance, same_length};
 use crate::snapshot::Snapshot;
 use powerbond_core::models::ModelSpec;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -90,7 +91,7 @@ unsafe fn instantiate(
 }
 
 /// Frees an instance.
-unsafe fn free(handle: Handle) {
+pub unsafe fn free_instance(handle: Handle) {
     if !handle.is_null() {
         // Safety: FMI 2.0.5 section 2.1.5, FMI 3.0.2, fmi3FreeInstance: made by `instantiate`, freed once.
         let component = unsafe { Box::from_raw(handle.cast::<Component>()) };
@@ -99,6 +100,34 @@ unsafe fn free(handle: Handle) {
             Ok(())
         });
         debug_assert!(dropped.is_ok());
+    }
+}
+
+/// `fmiXSetDebugLogging`: errors are logged in any case, and nothing else is.
+pub unsafe fn set_debug_logging(handle: Handle) -> c_int {
+    if handle.is_null() { ERROR } else { OK }
+}
+
+/// Ends the initialization.
+pub unsafe fn exit_initialization(handle: Handle, function: &'static str) -> c_int {
+    // Safety: passed on.
+    unsafe { call(handle, function, Instance::exit_initialization) }
+}
+
+/// Ends the run.
+pub unsafe fn terminate(handle: Handle, function: &'static str) -> c_int {
+    // Safety: passed on.
+    unsafe { call(handle, function, Instance::terminate) }
+}
+
+/// Back to what `instantiate` made.
+pub unsafe fn reset(handle: Handle, function: &'static str) -> c_int {
+    // Safety: passed on.
+    unsafe {
+        call(handle, function, |instance| {
+            instance.reset();
+            Ok(())
+        })
     }
 }
 
@@ -181,18 +210,20 @@ unsafe fn list_mut<'a, T>(pointer: *mut T, length: usize) -> &'a mut [T] {
     unsafe { std::slice::from_raw_parts_mut(pointer, length) }
 }
 
-/// Reads choices.
-unsafe fn get_strings(
+/// Reads choices; FMI 3.0 says how many values there are, in FMI 2.0 it is `n`.
+pub unsafe fn get_strings(
     handle: Handle,
     function: &'static str,
     references: *const u32,
     n: usize,
     values: *mut *const c_char,
+    length: usize,
 ) -> c_int {
     // Safety: FMI 2.0.5 section 2.1.7, FMI 3.0.2, fmi3GetString: as many places as references; the strings stay until
     // the next call.
     unsafe {
         call_component(handle, function, |Component { instance, texts, .. }| {
+            same_length(n, length)?;
             texts.clear();
             for (value, &reference) in list_mut(values, n).iter_mut().zip(list(references, n)) {
                 texts.push(CString::new(instance.get_text(reference)?).unwrap_or_default());
@@ -203,17 +234,19 @@ unsafe fn get_strings(
     }
 }
 
-/// Sets choices.
-unsafe fn set_strings(
+/// Sets choices; FMI 3.0 says how many values there are, in FMI 2.0 it is `n`.
+pub unsafe fn set_strings(
     handle: Handle,
     function: &'static str,
     references: *const u32,
     n: usize,
     values: *const *const c_char,
+    length: usize,
 ) -> c_int {
     // Safety: FMI 2.0.5 section 2.1.7, FMI 3.0.2, fmi3SetString: as many strings as references, read during the call.
     unsafe {
         call(handle, function, |instance| {
+            same_length(n, length)?;
             let values = list(values, n).iter();
             list(references, n)
                 .iter()
@@ -223,17 +256,19 @@ unsafe fn set_strings(
     }
 }
 
-/// Reads counts.
-unsafe fn get_integers(
+/// Reads counts; FMI 3.0 says how many values there are, in FMI 2.0 it is `n`.
+pub unsafe fn get_integers(
     handle: Handle,
     function: &'static str,
     references: *const u32,
     n: usize,
     values: *mut i32,
+    length: usize,
 ) -> c_int {
     // Safety: FMI 2.0.5 section 2.1.7, FMI 3.0.2, fmi3GetInt32: as many values as references.
     unsafe {
         call(handle, function, |instance| {
+            same_length(n, length)?;
             for (value, &reference) in list_mut(values, n).iter_mut().zip(list(references, n)) {
                 *value = instance.get_whole(reference)?;
             }
@@ -242,17 +277,19 @@ unsafe fn get_integers(
     }
 }
 
-/// Sets counts.
-unsafe fn set_integers(
+/// Sets counts; FMI 3.0 says how many values there are, in FMI 2.0 it is `n`.
+pub unsafe fn set_integers(
     handle: Handle,
     function: &'static str,
     references: *const u32,
     n: usize,
     values: *const i32,
+    length: usize,
 ) -> c_int {
     // Safety: FMI 2.0.5 section 2.1.7, FMI 3.0.2, fmi3SetInt32: as many values as references.
     unsafe {
         call(handle, function, |instance| {
+            same_length(n, length)?;
             let values = list(values, n).iter();
             list(references, n).iter().zip(values).try_for_each(|(&r, &value)| instance.set_whole(r, value))
         })
@@ -260,7 +297,7 @@ unsafe fn set_integers(
 }
 
 /// Copies the state, into a new copy or over an earlier one.
-unsafe fn get_state(handle: Handle, function: &'static str, state: *mut State) -> c_int {
+pub unsafe fn get_state(handle: Handle, function: &'static str, state: *mut State) -> c_int {
     // Safety: FMI 2.0.5 section 2.1.8, FMI 3.0.2, fmi3GetFMUState: the slot is null or holds a copy of this instance.
     unsafe {
         call(handle, function, |instance| {
@@ -279,13 +316,13 @@ unsafe fn get_state(handle: Handle, function: &'static str, state: *mut State) -
 }
 
 /// Goes back to a copy.
-unsafe fn set_state(handle: Handle, function: &'static str, state: State) -> c_int {
+pub unsafe fn set_state(handle: Handle, function: &'static str, state: State) -> c_int {
     // Safety: FMI 2.0.5 section 2.1.8, FMI 3.0.2, fmi3SetFMUState: a copy of this instance that was not freed.
     unsafe { call(handle, function, |instance| instance.restore(snapshot(state)?)) }
 }
 
 /// Frees a copy.
-unsafe fn free_state(handle: Handle, function: &'static str, state: *mut State) -> c_int {
+pub unsafe fn free_state(handle: Handle, function: &'static str, state: *mut State) -> c_int {
     // Safety: FMI 2.0.5 section 2.1.8, FMI 3.0.2, fmi3FreeFMUState: null, or a copy that was not freed; it becomes null.
     unsafe {
         call(handle, function, |_| {
@@ -300,7 +337,13 @@ unsafe fn free_state(handle: Handle, function: &'static str, state: *mut State) 
     }
 }
 
-unsafe fn state_length(handle: Handle, function: &'static str, state: State, length: *mut usize) -> c_int {
+/// How many bytes a copy becomes.
+pub unsafe fn state_length(
+    handle: Handle,
+    function: &'static str,
+    state: State,
+    length: *mut usize,
+) -> c_int {
     // Safety: as in `set_state`; the length is written to a place of the caller's.
     unsafe {
         call(handle, function, |instance| {
@@ -313,7 +356,8 @@ unsafe fn state_length(handle: Handle, function: &'static str, state: State, len
     }
 }
 
-unsafe fn serialize(
+/// A copy as bytes.
+pub unsafe fn serialize(
     handle: Handle,
     function: &'static str,
     state: State,
@@ -326,7 +370,8 @@ unsafe fn serialize(
     }
 }
 
-unsafe fn deserialize(
+/// Bytes as a copy, a new one or over an earlier one.
+pub unsafe fn deserialize(
     handle: Handle,
     function: &'static str,
     bytes: *const u8,

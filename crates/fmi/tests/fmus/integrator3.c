@@ -2,6 +2,7 @@
  * References: 0 time, 1 u, 2 x, 3 y, 4 k, 5 d, 6 x0, 7 limit, 8 direction (Int32), 9 steps (UInt64).
  * With an intermediate update it asks for its input at four points of a step and integrates by Simpson's rule. */
 #include "fmi3.h"
+#include "stubs.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ FMI_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance c) {
     m->in_event = m->event_mode;
     return fmi3OK;
 }
-FMI_EXPORT fmi3Status fmi3Terminate(fmi3Instance c) { (void)c; return fmi3OK; }
+NOTHING(fmi3Terminate)
 FMI_EXPORT fmi3Status fmi3Reset(fmi3Instance c) { start(c); return fmi3OK; }
 FMI_EXPORT fmi3Status fmi3EnterEventMode(fmi3Instance c) {
     Model *m = c;
@@ -186,20 +187,10 @@ FMI_EXPORT fmi3Status fmi3GetOutputDerivatives(fmi3Instance c, const fmi3ValueRe
     }
     return fmi3OK;
 }
-FMI_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState *s) {
-    if (!*s) *s = malloc(sizeof(Model));
-    memcpy(*s, c, sizeof(Model));
-    return fmi3OK;
-}
-FMI_EXPORT fmi3Status fmi3SetFMUState(fmi3Instance c, fmi3FMUState s) { memcpy(c, s, sizeof(Model)); return fmi3OK; }
-FMI_EXPORT fmi3Status fmi3FreeFMUState(fmi3Instance c, fmi3FMUState *s) {
-    (void)c;
-    free(*s);
-    *s = NULL;
-    return fmi3OK;
-}
+GET_STATE(fmi3GetFMUState)
+SET_STATE(fmi3SetFMUState)
+FREE_STATE(fmi3FreeFMUState)
 
-#include "stubs.h"
 STUB(fmi3ActivateModelPartition)
 STUB(fmi3CompletedIntegratorStep)
 STUB(fmi3DeserializeFMUState)

@@ -1,20 +1,8 @@
 /* x' = u with a count of steps, FMI 1.0 for co-simulation. References: Real 0 u, 1 x, 2 k; Integer 0 steps; Boolean 0 on. */
-#include <stddef.h>
+#include "fmi1.h"
+#include "stubs.h"
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef _WIN32
-#define FMI_EXPORT __declspec(dllexport)
-#else
-#define FMI_EXPORT __attribute__((visibility("default")))
-#endif
-
-typedef struct {
-    void (*logger)(void *, const char *, int, const char *, const char *, ...);
-    void *(*allocateMemory)(size_t, size_t);
-    void (*freeMemory)(void *);
-    void (*stepFinished)(void *, int);
-} Callbacks;
 
 typedef struct {
     double v[3];
@@ -39,11 +27,8 @@ FMI_EXPORT void *slave1_fmiInstantiateSlave(const char *name, const char *guid, 
     return m;
 }
 FMI_EXPORT void slave1_fmiFreeSlaveInstance(void *c) { ((Model *)c)->calls.freeMemory(c); }
-FMI_EXPORT int slave1_fmiInitializeSlave(void *c, double t0, char sd, double t1) {
-    (void)c, (void)t0, (void)sd, (void)t1;
-    return 0;
-}
-FMI_EXPORT int slave1_fmiTerminateSlave(void *c) { (void)c; return 0; }
+NOTHING(slave1_fmiInitializeSlave)
+NOTHING(slave1_fmiTerminateSlave)
 FMI_EXPORT int slave1_fmiResetSlave(void *c) {
     Model *m = c;
     memset(m->v, 0, sizeof m->v);
@@ -52,7 +37,7 @@ FMI_EXPORT int slave1_fmiResetSlave(void *c) {
     m->on = 1;
     return 0;
 }
-FMI_EXPORT int slave1_fmiSetDebugLogging(void *c, char on) { (void)c, (void)on; return 0; }
+NOTHING(slave1_fmiSetDebugLogging)
 FMI_EXPORT int slave1_fmiGetReal(void *c, const unsigned r[], size_t n, double v[]) {
     for (size_t i = 0; i < n; i++) v[i] = ((Model *)c)->v[r[i]];
     return 0;
@@ -65,7 +50,7 @@ FMI_EXPORT int slave1_fmiGetInteger(void *c, const unsigned r[], size_t n, int v
     for (size_t i = 0; i < n; i++) v[i] = r[i] == 0 ? ((Model *)c)->steps : 0;
     return 0;
 }
-FMI_EXPORT int slave1_fmiSetInteger(void *c, const unsigned r[], size_t n, const int v[]) { (void)c, (void)r, (void)n, (void)v; return 3; }
+STUB(slave1_fmiSetInteger)
 FMI_EXPORT int slave1_fmiGetBoolean(void *c, const unsigned r[], size_t n, char v[]) {
     for (size_t i = 0; i < n; i++) v[i] = r[i] == 0 ? ((Model *)c)->on : 0;
     return 0;
@@ -74,10 +59,10 @@ FMI_EXPORT int slave1_fmiSetBoolean(void *c, const unsigned r[], size_t n, const
     for (size_t i = 0; i < n; i++) if (r[i] == 0) ((Model *)c)->on = v[i];
     return 0;
 }
-FMI_EXPORT int slave1_fmiGetString(void *c, const unsigned r[], size_t n, const char *v[]) { (void)c, (void)r, (void)n, (void)v; return 3; }
-FMI_EXPORT int slave1_fmiSetString(void *c, const unsigned r[], size_t n, const char *const v[]) { (void)c, (void)r, (void)n, (void)v; return 3; }
-FMI_EXPORT int slave1_fmiSetRealInputDerivatives(void *c, const unsigned r[], size_t n, const int o[], const double v[]) { (void)c, (void)r, (void)n, (void)o, (void)v; return 3; }
-FMI_EXPORT int slave1_fmiGetRealOutputDerivatives(void *c, const unsigned r[], size_t n, const int o[], double v[]) { (void)c, (void)r, (void)n, (void)o, (void)v; return 3; }
+STUB(slave1_fmiGetString)
+STUB(slave1_fmiSetString)
+STUB(slave1_fmiSetRealInputDerivatives)
+STUB(slave1_fmiGetRealOutputDerivatives)
 FMI_EXPORT int slave1_fmiDoStep(void *c, double t, double h, char newStep) {
     Model *m = c;
     (void)t, (void)newStep;
@@ -85,7 +70,7 @@ FMI_EXPORT int slave1_fmiDoStep(void *c, double t, double h, char newStep) {
     m->steps++;
     return 0;
 }
-FMI_EXPORT int slave1_fmiCancelStep(void *c) { (void)c; return 3; }
+STUB(slave1_fmiCancelStep)
 FMI_EXPORT int slave1_fmiGetStatus(void *c, int kind, int *v) { (void)c, (void)kind, (void)v; return 2; }
 FMI_EXPORT int slave1_fmiGetRealStatus(void *c, int kind, double *v) { (void)c, (void)kind, (void)v; return 2; }
 FMI_EXPORT int slave1_fmiGetIntegerStatus(void *c, int kind, int *v) { (void)c, (void)kind, (void)v; return 2; }

@@ -1,6 +1,7 @@
 /* Every type of FMI 2.0: outputs repeat inputs, a text comes from a resource file. References are per type:
  * Real 0 → 1, Integer 0 → 1 (+1), Enumeration (integers) 2 → 3, Boolean 0 → 1 (not), String 0 → 1, 2: resource. */
 #include "fmi2.h"
+#include "stubs.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,17 +35,11 @@ FMI_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int kind, fmi2String g
     return m;
 }
 FMI_EXPORT void fmi2FreeInstance(fmi2Component c) { free(c); }
-FMI_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean td, double tol, double t0, fmi2Boolean sd, double t1) {
-    (void)c, (void)td, (void)tol, (void)t0, (void)sd, (void)t1;
-    return fmi2OK;
-}
-FMI_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component c) { (void)c; return fmi2OK; }
-FMI_EXPORT fmi2Status fmi2ExitInitializationMode(fmi2Component c) { (void)c; return fmi2OK; }
-FMI_EXPORT fmi2Status fmi2Terminate(fmi2Component c) { (void)c; return fmi2OK; }
-FMI_EXPORT fmi2Status fmi2DoStep(fmi2Component c, double t, double h, fmi2Boolean final) {
-    (void)c, (void)t, (void)h, (void)final;
-    return fmi2OK;
-}
+NOTHING(fmi2SetupExperiment)
+NOTHING(fmi2EnterInitializationMode)
+NOTHING(fmi2ExitInitializationMode)
+NOTHING(fmi2Terminate)
+NOTHING(fmi2DoStep)
 #define SET(Type, T, FIELD) \
     FMI_EXPORT fmi2Status fmi2Set##Type(fmi2Component c, const fmi2ValueReference r[], size_t n, const T v[]) { \
         for (size_t k = 0; k < n; k++) ((Model *)c)->FIELD[r[k]] = v[k]; \

@@ -2,6 +2,7 @@
  * Arrays: 50 input a[3], 51 output twice the array, 52 matrix output b[2,n] = 10 row + column, 53 structural n.
  * 60 string, 61 binary, 62 the size of the binary (UInt64). */
 #include "fmi3.h"
+#include "stubs.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,12 +37,9 @@ FMI_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String 
 FMI_EXPORT void fmi3FreeInstance(fmi3Instance c) { free(c); }
 FMI_EXPORT fmi3Status fmi3EnterConfigurationMode(fmi3Instance c) { ((Model *)c)->configuring = 1; return fmi3OK; }
 FMI_EXPORT fmi3Status fmi3ExitConfigurationMode(fmi3Instance c) { ((Model *)c)->configuring = 0; return fmi3OK; }
-FMI_EXPORT fmi3Status fmi3EnterInitializationMode(fmi3Instance c, bool td, double tol, double t0, bool sd, double t1) {
-    (void)c, (void)td, (void)tol, (void)t0, (void)sd, (void)t1;
-    return fmi3OK;
-}
-FMI_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance c) { (void)c; return fmi3OK; }
-FMI_EXPORT fmi3Status fmi3Terminate(fmi3Instance c) { (void)c; return fmi3OK; }
+NOTHING(fmi3EnterInitializationMode)
+NOTHING(fmi3ExitInitializationMode)
+NOTHING(fmi3Terminate)
 FMI_EXPORT fmi3Status fmi3DoStep(fmi3Instance c, double t, double h, bool final, bool *event, bool *terminate, bool *early,
                                  double *last) {
     (void)c, (void)final;

@@ -2,6 +2,7 @@
  * Strings: 0 heard (input), 1 said (output), 2 name (parameter). Integers: 0 the number at the end of what it heard when
  * its last step began (-1: none), 1 how many times a text was set. */
 #include "fmi2.h"
+#include "stubs.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,10 @@ FMI_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int kind, fmi2String g
     return m;
 }
 FMI_EXPORT void fmi2FreeInstance(fmi2Component c) { free(c); }
-FMI_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean td, double tol, double t0, fmi2Boolean sd, double t1) {
-    (void)c, (void)td, (void)tol, (void)t0, (void)sd, (void)t1;
-    return fmi2OK;
-}
+NOTHING(fmi2SetupExperiment)
 FMI_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component c) { listen(c); return fmi2OK; }
 FMI_EXPORT fmi2Status fmi2ExitInitializationMode(fmi2Component c) { listen(c); return fmi2OK; }
-FMI_EXPORT fmi2Status fmi2Terminate(fmi2Component c) { (void)c; return fmi2OK; }
+NOTHING(fmi2Terminate)
 FMI_EXPORT fmi2Status fmi2DoStep(fmi2Component c, double t, double h, fmi2Boolean final) {
     (void)t, (void)h, (void)final;
     ((Model *)c)->steps++;
@@ -64,15 +62,6 @@ FMI_EXPORT fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference r[
     for (size_t k = 0; k < n; k++) v[k] = r[k] == 0 ? m->heard : r[k] == 1 ? m->said : m->name;
     return fmi2OK;
 }
-FMI_EXPORT fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *s) {
-    if (!*s) *s = malloc(sizeof(Model));
-    memcpy(*s, c, sizeof(Model));
-    return fmi2OK;
-}
-FMI_EXPORT fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate s) { memcpy(c, s, sizeof(Model)); return fmi2OK; }
-FMI_EXPORT fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *s) {
-    (void)c;
-    free(*s);
-    *s = NULL;
-    return fmi2OK;
-}
+GET_STATE(fmi2GetFMUstate)
+SET_STATE(fmi2SetFMUstate)
+FREE_STATE(fmi2FreeFMUstate)

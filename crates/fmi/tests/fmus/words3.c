@@ -5,6 +5,7 @@
  * UInt64: 6 the size of bytes_in, 9 how many times discrete inputs were set. Int32: 10 as in words2. Float64: 11 steps.
  * With event mode, all inputs may be set in it only. */
 #include "fmi3.h"
+#include "stubs.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ FMI_EXPORT fmi3Status fmi3EnterStepMode(fmi3Instance c) {
     m->in_event = 0;
     return fmi3OK;
 }
-FMI_EXPORT fmi3Status fmi3Terminate(fmi3Instance c) { (void)c; return fmi3OK; }
+NOTHING(fmi3Terminate)
 FMI_EXPORT fmi3Status fmi3DoStep(fmi3Instance c, double t, double h, bool final, bool *event, bool *terminate, bool *early,
                                  double *last) {
     Model *m = c;
@@ -151,15 +152,6 @@ FMI_EXPORT fmi3Status fmi3GetBinary(fmi3Instance c, const fmi3ValueReference r[]
     v[0] = m->steps ? m->bytes : NULL;
     return fmi3OK;
 }
-FMI_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState *s) {
-    if (!*s) *s = malloc(sizeof(Model));
-    memcpy(*s, c, sizeof(Model));
-    return fmi3OK;
-}
-FMI_EXPORT fmi3Status fmi3SetFMUState(fmi3Instance c, fmi3FMUState s) { memcpy(c, s, sizeof(Model)); return fmi3OK; }
-FMI_EXPORT fmi3Status fmi3FreeFMUState(fmi3Instance c, fmi3FMUState *s) {
-    (void)c;
-    free(*s);
-    *s = NULL;
-    return fmi3OK;
-}
+GET_STATE(fmi3GetFMUState)
+SET_STATE(fmi3SetFMUState)
+FREE_STATE(fmi3FreeFMUState)

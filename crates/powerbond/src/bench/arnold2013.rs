@@ -41,7 +41,7 @@ pub fn rows() -> Vec<Plan> {
             plans.push(Plan {
                 id: format!("local/{name}/k{k}"),
                 case: format!("hold {k}: local error of two steps, {what}, at H = 0.1 ms"),
-                measure: Box::new(move || local(split, k)),
+                measure: Box::new(move |_| local(split, k)),
             });
         }
     }
@@ -50,7 +50,7 @@ pub fn rows() -> Vec<Plan> {
             plans.push(Plan {
                 id: format!("global/{name}/k{k}"),
                 case: format!("hold {k}, {words}: rms error of 3 s at constant steps"),
-                measure: Box::new(move || global(split, k)),
+                measure: Box::new(move |_| global(split, k)),
             });
         }
     }
@@ -58,7 +58,7 @@ pub fn rows() -> Vec<Plan> {
         plans.push(Plan {
             id: format!("structure/{name}"),
             case: format!("{words}: the feed-through graph"),
-            measure: Box::new(move || structure(split)),
+            measure: Box::new(move |_| structure(split)),
         });
     }
     for (split, name, _) in SPLITS {
@@ -66,7 +66,7 @@ pub fn rows() -> Vec<Plan> {
             plans.push(Plan {
                 id: format!("adaptive/{name}/k{k}"),
                 case: format!("hold {k}: EST_mod with rejection, tolerance 1e-4, against constant steps of the same rms error"),
-                measure: Box::new(move || adaptive(split, k)),
+                measure: Box::new(move |_| adaptive(split, k)),
             });
         }
     }

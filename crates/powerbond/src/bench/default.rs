@@ -5,15 +5,14 @@
 //! system with a second-order hold and refresh at a step so small that its error is far below what is judged.
 
 use super::force_displacement::Star;
-use super::verdict::{
-    Dice, Files, Subject as Judged, accurate_star, oscillator as star, random_case, subjects,
-};
-use super::{Plan, Quantity};
+use super::quarter_car::{self, Split};
+use super::reference::{Distance, Exact, Path, PowerError};
+use super::verdict::{Dice, Files, Subject as Judged, accurate_star, random_case, subjects};
+use super::{Models, Plan, Quantity};
 use crate::{Error, System};
 use powerbond_core::models::nonlinear_oscillator;
 use powerbond_core::models::oscillator::{self, Case, DOUBLE, MULTIPLE};
-use powerbond_core::models::quarter_car::{self, Damper};
-use powerbond_core::observer::{Flow, Observer, StartView, StepReport};
+use powerbond_core::observer::{Flow, Observer, StepReport};
 use powerbond_core::view::StepView;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -30,23 +29,11 @@ struct Subject {
     known: RefCell<HashMap<String, Outcome>>,
 }
 
-/// The exact outputs at a time, which never goes back.
-type Exact = Box<dyn FnMut(f64, &mut [f64])>;
-
 /// The monolithic solution of a subject, outputs in the order of the network.
 fn monolithic(name: &str) -> Option<Exact> {
     if let Some(kind) = name.strip_prefix("quarter-car-r") {
-        let damper =
-            if kind.ends_with("-linear") { Damper::Linear(1000.0) } else { Damper::SquareRoot(900.0) };
-        let (first, mut car) = (kind.starts_with('1'), quarter_car::Reference::new(damper));
-        return Some(Box::new(move |t, y| {
-            car.advance_to(t);
-            y.copy_from_slice(&if first {
-                [car.chassis_velocity(), car.force()]
-            } else {
-                [car.force(), car.wheel_velocity()]
-            });
-        }));
+        let split = if kind.starts_with('1') { Split::R1 } else { Split::R2 };
+        return Some(quarter_car::exact(split, kind.ends_with("-nonlinear")));
     }
     let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<usize>().ok();
     let mut swing = if let Some(n) = number("oscillator-") {
@@ -136,34 +123,27 @@ impl Subject {
         if let Some(exact) = monolithic(&self.name) {
             return Ok(exact);
         }
-        let path = match self.reference.get() {
-            Some(known) => known.clone(),
-            None => {
-                let file = self.file(Some(self.fine_step), "hold = 2\nrefresh = true", "");
-                let mut prepared = System::parse("reference", &file)?.prepare()?;
-                let mut path =
-                    Path { step: self.fine_step, values: vec![Vec::new(); prepared.names.outputs.len()] };
-                prepared.run(&mut path)?;
-                self.reference.get_or_init(|| Rc::new(path)).clone()
-            }
-        };
-        Ok(Box::new(move |t, y| path.at(t, y)))
+        if self.reference.get().is_none() {
+            let file = self.file(Some(self.fine_step), "hold = 2\nrefresh = true", "");
+            let _ = self.reference.set(Path::of(&file)?);
+        }
+        let path = self.reference.get().ok_or_else(|| Error::input(None, "no reference"))?;
+        Ok(path.by_cubics(self.fine_step))
     }
 
     /// Runs a method; a run that fails is as wrong as can be.
-    fn run(&self, step: Option<f64>, method: &str, class: &str) -> Result<Outcome, Error> {
+    fn run(&self, models: &Models, step: Option<f64>, method: &str, class: &str) -> Result<Outcome, Error> {
         let file = self.file(step, method, class);
         if let Some(known) = self.known.borrow().get(&file) {
             return Ok(*known);
         }
-        let mut prepared = super::prepare("default", &file)?;
+        let mut prepared = models.prepare("default", &file)?;
         let n = prepared.names.outputs.len();
-        let mut distance =
-            Distance { exact: self.exact()?, now: vec![0.0; n], sums: vec![[0.0; 3]; n], time: 0.0 };
+        let mut distance = Distance::new(self.exact()?, n);
         let outcome = prepared.run(&mut distance);
         let steps = prepared.master.statistics().accepted as f64;
         let error = match outcome {
-            Ok(_) => distance.error(),
+            Ok(_) => distance.mean_of_deviations(),
             Err(Error::Accuracy { .. } | Error::Model { .. }) => f64::INFINITY,
             Err(other) => return Err(other),
         };
@@ -171,76 +151,8 @@ impl Subject {
         Ok(Outcome { steps, error })
     }
 
-    fn auto(&self, tolerance: f64, class: &str) -> Result<Outcome, Error> {
-        self.run(None, &format!("kind = \"auto\"\ntolerance = {tolerance}"), class)
-    }
-}
-
-/// Coupled outputs at equal distances.
-struct Path {
-    step: f64,
-    values: Vec<Vec<f64>>,
-}
-
-impl Path {
-    /// The cubic through the four points around `t`.
-    fn at(&self, t: f64, y: &mut [f64]) {
-        let last = self.values.first().map_or(0, |list| list.len().saturating_sub(4));
-        let x = t / self.step;
-        let first = ((x.floor() - 1.0).max(0.0) as usize).min(last);
-        let x = x - first as f64;
-        let weight = |k: usize| {
-            (0..4).filter(|&j| j != k).map(|j| (x - j as f64) / (k as f64 - j as f64)).product::<f64>()
-        };
-        let weights: [f64; 4] = std::array::from_fn(weight);
-        for (y, path) in y.iter_mut().zip(&self.values) {
-            *y = weights.iter().zip(&path[first..]).map(|(w, value)| w * value).sum();
-        }
-    }
-}
-
-impl Observer for Path {
-    fn started(&mut self, start: &StartView<'_>) -> Flow {
-        self.values.iter_mut().zip(start.outputs).for_each(|(list, y)| list.push(*y));
-        Flow::Continue
-    }
-
-    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        self.values.iter_mut().zip(step.y_fresh).for_each(|(list, y)| list.push(*y));
-        Flow::Continue
-    }
-}
-
-/// Σ h (y - exact)², Σ h exact and Σ h exact² of every output.
-struct Distance {
-    exact: Exact,
-    now: Vec<f64>,
-    sums: Vec<[f64; 3]>,
-    time: f64,
-}
-
-impl Distance {
-    fn error(&self) -> f64 {
-        let share = |&[off, first, second]: &[f64; 3]| {
-            let mean = first / self.time;
-            off / self.time / (second / self.time - mean * mean)
-        };
-        let mean = self.sums.iter().map(share).sum::<f64>() / self.sums.len() as f64;
-        if mean.is_nan() { f64::INFINITY } else { mean.sqrt() }
-    }
-}
-
-impl Observer for Distance {
-    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        let h = step.span.h;
-        (self.exact)(step.span.end, &mut self.now);
-        self.time += h;
-        for ((sums, &exact), y) in self.sums.iter_mut().zip(&self.now).zip(step.y_fresh) {
-            sums[0] += h * (y - exact).powi(2);
-            sums[1] += h * exact;
-            sums[2] += h * exact * exact;
-        }
-        Flow::Continue
+    fn auto(&self, models: &Models, tolerance: f64, class: &str) -> Result<Outcome, Error> {
+        self.run(models, None, &format!("kind = \"auto\"\ntolerance = {tolerance}"), class)
     }
 }
 
@@ -254,7 +166,7 @@ pub fn rows() -> Vec<Plan> {
                 format!("tolerance/{}/{tolerance:e}", subject.name),
                 format!("{}, tolerance {tolerance:e}", subject.name),
                 subject,
-                move |subject| Ok(accuracy(subject.auto(tolerance, "")?, tolerance, 10.0)),
+                move |models, subject| Ok(accuracy(subject.auto(models, tolerance, "")?, tolerance, 10.0)),
             ));
         }
     }
@@ -264,8 +176,8 @@ pub fn rows() -> Vec<Plan> {
                 format!("class/{class}/{}", subject.name),
                 format!("{}, class {class}, tolerance 1e-3", subject.name),
                 subject,
-                move |subject| {
-                    let run = subject.auto(1e-3, off)?;
+                move |models, subject| {
+                    let run = subject.auto(models, 1e-3, off)?;
                     Ok(match *class {
                         "B" => accuracy(run, 1e-3, 20.0),
                         "C" | "D" => accuracy(run, 1e-3, 40.0),
@@ -282,14 +194,14 @@ pub fn rows() -> Vec<Plan> {
     plans.extend(subjects[..4].iter().zip(POWERS).map(|(subject, (steps, best))| {
         let (id, case) =
             (format!("power/{}", subject.name), format!("{}, power at {steps} steps", subject.name));
-        row(id, case, subject, move |subject| power(subject, steps, best))
+        row(id, case, subject, move |models, subject| power(models, subject, steps, best))
     }));
     plans.extend(SEEDS.map(random));
     let all = Rc::new(subjects);
     plans.push(Plan {
         id: "all".to_owned(),
         case: "all systems together".to_owned(),
-        measure: Box::new(move || together(&all)),
+        measure: Box::new(move |models| together(models, &all)),
     });
     plans
 }
@@ -298,22 +210,17 @@ fn row(
     id: String,
     case: String,
     subject: &Rc<Subject>,
-    measure: impl Fn(&Subject) -> Result<Vec<Quantity>, Error> + 'static,
+    measure: impl Fn(&Models, &Subject) -> Result<Vec<Quantity>, Error> + 'static,
 ) -> Plan {
     let subject = subject.clone();
-    Plan { id, case, measure: Box::new(move || measure(&subject)) }
-}
-
-fn number(name: &str, unit: &'static str, measured: f64) -> Quantity {
-    let any = Quantity::range(name, unit, "finer run", 0.0, f64::MAX, measured);
-    Quantity { low: None, high: None, pass: Some(true), ..any }
+    Plan { id, case, measure: Box::new(move |models| measure(models, &subject)) }
 }
 
 fn shown(run: Outcome, tolerance: f64) -> Vec<Quantity> {
     vec![
-        number("steps", "", run.steps),
-        number("error", "", run.error),
-        number("error_over_tolerance", "", run.error / tolerance),
+        Quantity::shown("steps", "", run.steps),
+        Quantity::shown("error", "", run.error),
+        Quantity::shown("error_over_tolerance", "", run.error / tolerance),
     ]
 }
 
@@ -336,18 +243,18 @@ struct Equal {
 }
 
 impl Subject {
-    fn equal(&self) -> Result<Equal, Error> {
-        let auto = self.auto(1e-3, "")?;
+    fn equal(&self, models: &Models) -> Result<Equal, Error> {
+        let auto = self.auto(models, 1e-3, "")?;
         let step = Some(self.stop() / auto.steps);
         let bonded = !self.name.ends_with("-dd") && !self.name.ends_with("-fd");
-        let ecco = |more: &str| bonded.then(|| self.ecco(auto.steps, more)).transpose();
+        let ecco = |more: &str| bonded.then(|| self.ecco(models, auto.steps, more)).transpose();
         Ok(Equal {
-            zoh: self.run(step, "", "")?.error,
-            foh: self.run(step, "hold = 1", "")?.error,
+            zoh: self.run(models, step, "", "")?.error,
+            foh: self.run(models, step, "hold = 1", "")?.error,
             ecco_nepce: ecco("correction = \"nepce\"")?,
             ecco_foh: ecco("hold = 1")?,
             auto: auto.error,
-            auto_b: self.auto(1e-3, CLASSES[1].1)?.error,
+            auto_b: self.auto(models, 1e-3, CLASSES[1].1)?.error,
             steps: auto.steps,
         })
     }
@@ -359,7 +266,7 @@ impl Subject {
     }
 
     /// The error of ECCO with the tolerance at which it makes `steps` steps (bisection).
-    fn ecco(&self, steps: f64, more: &str) -> Result<f64, Error> {
+    fn ecco(&self, models: &Models, steps: f64, more: &str) -> Result<f64, Error> {
         let stop = self.stop();
         let run = |tolerance: f64| {
             let method = format!(
@@ -369,7 +276,7 @@ impl Subject {
                 1e-7 * stop,
                 1e-2 * stop
             );
-            self.run(Some(1e-6 * stop), &method, "")
+            self.run(models, Some(1e-6 * stop), &method, "")
         };
         let (mut low, mut high) = (1e-14f64, 1.0f64);
         let mut best = Outcome { steps: f64::INFINITY, error: f64::INFINITY };
@@ -388,20 +295,20 @@ impl Subject {
     }
 }
 
-fn equal_steps(subject: &Subject) -> Result<Vec<Quantity>, Error> {
-    let e = subject.equal()?;
+fn equal_steps(models: &Models, subject: &Subject) -> Result<Vec<Quantity>, Error> {
+    let e = subject.equal(models)?;
     let mut list = vec![
-        number("steps", "", e.steps),
-        number("zoh", "", e.zoh),
+        Quantity::shown("steps", "", e.steps),
+        Quantity::shown("zoh", "", e.zoh),
         // Twice the error of a plain line at the same cost is the most that is allowed anywhere.
         Quantity::range("auto_over_foh", "", "finer run", 0.0, 2.0, e.auto / e.foh),
-        number("foh", "", e.foh),
-        number("auto", "", e.auto),
-        number("auto_b", "", e.auto_b),
+        Quantity::shown("foh", "", e.foh),
+        Quantity::shown("auto", "", e.auto),
+        Quantity::shown("auto_b", "", e.auto_b),
     ];
-    list.extend(e.ecco_nepce.map(|error| number("ecco_nepce", "", error)));
+    list.extend(e.ecco_nepce.map(|error| Quantity::shown("ecco_nepce", "", error)));
     if let Some(error) = e.ecco_foh {
-        list.push(number("ecco_foh", "", error));
+        list.push(Quantity::shown("ecco_foh", "", error));
         list.push(Quantity::range("auto_over_ecco_foh", "", "finer run", 0.0, 1.0, e.auto / error));
         list.push(Quantity::range("auto_b_over_ecco_foh", "", "finer run", 0.0, 1.0, e.auto_b / error));
     }
@@ -413,18 +320,18 @@ fn equal_steps(subject: &Subject) -> Result<Vec<Quantity>, Error> {
 const POWERS: [(f64, f64); 4] = [(4000.0, 0.065), (2000.0, 0.176), (4000.0, 0.179), (2000.0, 2.87)];
 
 /// Mean |error of the transmitted power| with the tolerance at which the default makes `steps` steps.
-fn power(subject: &Subject, steps: f64, best: f64) -> Result<Vec<Quantity>, Error> {
+fn power(models: &Models, subject: &Subject, steps: f64, best: f64) -> Result<Vec<Quantity>, Error> {
     let (mut low, mut high) = (1e-9f64, 0.1f64);
     let mut nearest = (f64::INFINITY, f64::NAN);
     for _ in 0..20 {
         let tolerance = (low * high).sqrt();
         let file = subject.file(None, &format!("kind = \"auto\"\ntolerance = {tolerance}"), "");
-        let mut prepared = super::prepare("power", &file)?;
-        let mut meter = PowerError { exact: subject.exact()?, error: 0.0, time: 0.0 };
+        let mut prepared = models.prepare("power", &file)?;
+        let mut meter = PowerError::new(subject.exact()?);
         prepared.run(&mut meter)?;
         let made = prepared.master.statistics().accepted as f64;
         if (made - steps).abs() < f64::abs(nearest.0 - steps) {
-            nearest = (made, meter.error / meter.time);
+            nearest = (made, meter.sum / meter.time);
         }
         if (made / steps - 1.0).abs() < 0.01 {
             break;
@@ -432,53 +339,36 @@ fn power(subject: &Subject, steps: f64, best: f64) -> Result<Vec<Quantity>, Erro
         *(if made > steps { &mut low } else { &mut high }) = tolerance;
     }
     Ok(vec![
-        number("steps", "", nearest.0),
+        Quantity::shown("steps", "", nearest.0),
         Quantity::range("dp", "W", "monolithic solution", 0.0, 0.01 * best, nearest.1),
     ])
 }
 
-/// Time-weighted |P_12 - exact| at communication points.
-struct PowerError {
-    exact: Exact,
-    error: f64,
-    time: f64,
-}
-
-impl Observer for PowerError {
-    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        let mut y = [0.0; 2];
-        (self.exact)(step.span.end, &mut y);
-        self.error += (step.flows[0].transmitted_power - y[0] * y[1]).abs() * step.span.h;
-        self.time += step.span.h;
-        Flow::Continue
-    }
-}
-
 /// What holds for all systems together.
-fn together(subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, Error> {
+fn together(models: &Models, subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, Error> {
     let mut list = Vec::new();
     let (mut rising, mut all) = (0.0, Vec::new());
     let mut before = vec![f64::INFINITY; subjects.len()];
     for tolerance in TOLERANCES {
         let mut shares = Vec::new();
         for (subject, before) in subjects.iter().zip(&mut before) {
-            let error = subject.auto(tolerance, "")?.error;
+            let error = subject.auto(models, tolerance, "")?.error;
             rising += f64::from(u8::from(error >= *before));
             *before = error;
             shares.push(error / tolerance);
         }
         let name = |what: &str| format!("{what}_at_{tolerance:e}");
-        list.push(number(&name("median"), "", quantile(&mut shares, 0.5)));
-        list.push(number(&name("p90"), "", quantile(&mut shares, 0.9)));
-        list.push(number(&name("max"), "", quantile(&mut shares, 1.0)));
+        list.push(Quantity::shown(&name("median"), "", quantile(&mut shares, 0.5)));
+        list.push(Quantity::shown(&name("p90"), "", quantile(&mut shares, 0.9)));
+        list.push(Quantity::shown(&name("max"), "", quantile(&mut shares, 1.0)));
         all.extend(shares);
     }
     list.push(Quantity::range("median", "", "prototype", 0.5, 2.0, quantile(&mut all, 0.5)));
     list.push(Quantity::range("p90", "", "prototype", 0.0, 5.0, quantile(&mut all, 0.9)));
     list.push(Quantity::range("max", "", "prototype", 0.0, 10.0, quantile(&mut all, 1.0)));
-    list.push(number("not_monotone", "", rising));
+    list.push(Quantity::shown("not_monotone", "", rising));
     for (class, off) in &CLASSES[1..4] {
-        let runs = subjects.iter().map(|s| Ok(s.auto(1e-3, off)?.error / 1e-3));
+        let runs = subjects.iter().map(|s| Ok(s.auto(models, 1e-3, off)?.error / 1e-3));
         let mut shares = runs.collect::<Result<Vec<f64>, Error>>()?;
         let (median, most) = if *class == "B" { (2.0, 20.0) } else { (3.0, 40.0) };
         let name = |what: &str| format!("{what}_class_{class}");
@@ -487,7 +377,7 @@ fn together(subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, Error> {
     }
     let (mut ratio, mut ratio_b, mut n) = (0.0, 0.0, 0.0);
     for subject in subjects {
-        let e = subject.equal()?;
+        let e = subject.equal(models)?;
         if let Some(other) = e.ecco_foh {
             ratio += (e.auto / other).ln();
             ratio_b += (e.auto_b / other).ln();
@@ -515,7 +405,7 @@ const DRAWN: u64 = 150;
 
 /// Energy and displacement errors over random oscillators, against their monolithic solution.
 fn random(seed: u64) -> Plan {
-    let measure = move || {
+    let measure = move |_: &Models| {
         let mut list = Vec::new();
         for (class, off) in &CLASSES[..2] {
             let (mut energy, mut position) = (Vec::new(), Vec::new());
@@ -530,10 +420,10 @@ fn random(seed: u64) -> Plan {
             let positions = [0.5, 0.9, 1.0].map(|q| quantile(&mut position, q));
             list.push(Quantity::range(&name("energy_median"), "%", "prototype", 0.0, 0.02, energies[0]));
             list.push(Quantity::range(&name("energy_p90"), "%", "prototype", 0.0, 1.0, energies[1]));
-            list.push(number(&name("energy_max"), "%", energies[2]));
-            list.push(number(&name("displacement_median"), "%", positions[0]));
-            list.push(number(&name("displacement_p90"), "%", positions[1]));
-            list.push(number(&name("displacement_max"), "%", positions[2]));
+            list.push(Quantity::shown(&name("energy_max"), "%", energies[2]));
+            list.push(Quantity::shown(&name("displacement_median"), "%", positions[0]));
+            list.push(Quantity::shown(&name("displacement_p90"), "%", positions[1]));
+            list.push(Quantity::shown(&name("displacement_max"), "%", positions[2]));
         }
         Ok(list)
     };
@@ -547,7 +437,7 @@ fn random(seed: u64) -> Plan {
 /// Energy error in the last tenth of the run over the largest energy, and the largest displacement error of the mass over its
 /// largest displacement.
 fn swing(case: &Case, stop: f64, class: &str) -> Result<(f64, f64), Error> {
-    let files = accurate_star(Star { record: &["*.energy"], ..star(case, stop) });
+    let files = accurate_star(Star { record: &["*.energy"], stop, ..Star::oscillator(case) });
     let text = files(1.0, "kind = \"auto\"").replace("end = \"overshoot\"\n", "").replace("step = 1\n", "");
     let mut prepared = System::parse("random", &with_parameters(&text, class))?.prepare()?;
     let position = prepared.names.outputs.iter().position(|name| name.variable == "position");

@@ -1,8 +1,9 @@
 //! The systems of rodriguez2022 as system files: force givers around one motion giver, with what the figures measure.
 
+use super::Models;
 use crate::Error;
 use powerbond_core::master::Master;
-use powerbond_core::models::ParameterValue;
+use powerbond_core::models::{ParameterValue, nonlinear_oscillator, oscillator, pendula};
 use powerbond_core::network::VariableName;
 use powerbond_core::observer::{Flow, Observer, StepReport};
 use powerbond_core::view::StepView;
@@ -35,6 +36,54 @@ pub struct Star {
 }
 
 impl Star {
+    /// One rate, steps of 1 ms, one force, position and velocity, nothing recorded.
+    fn new(giver: (&'static str, Given), motion: (&'static str, Given), stop: f64) -> Self {
+        Star {
+            giver,
+            givers: 1,
+            motion,
+            forces: &["force"],
+            positions: &["position"],
+            velocities: &["velocity"],
+            record: &[],
+            rates: (1, 1),
+            step: 1e-3,
+            stop,
+        }
+    }
+
+    /// Linear oscillators, 10 s.
+    pub fn oscillator(case: &oscillator::Case) -> Self {
+        let giver = ("oscillator/force-giver", case.giver_parameters());
+        let star = Star::new(giver, ("oscillator/mass", case.mass_parameters()), 10.0);
+        Star { givers: case.givers, ..star }
+    }
+
+    /// Nonlinear oscillators, 10 s.
+    pub fn nonlinear(case: &nonlinear_oscillator::Case) -> Self {
+        let giver = ("nonlinear-oscillator/force-giver", case.giver_parameters());
+        let star = Star::new(giver, ("nonlinear-oscillator/mass", case.mass_parameters()), 10.0);
+        Star { givers: case.oscillator.givers, ..star }
+    }
+
+    /// Two pendula, 30 s.
+    pub fn pendula(case: &pendula::Case) -> Self {
+        let giver = ("pendula/force-giver", case.giver_parameters());
+        let star = Star::new(giver, ("pendula/pendulum", case.pendulum_parameters()), 30.0);
+        Star {
+            forces: &["force_x", "force_y"],
+            positions: &["position_x", "position_y"],
+            velocities: &["velocity_x", "velocity_y"],
+            ..star
+        }
+    }
+
+    /// The hydraulic crane, 10 s.
+    pub fn crane() -> Self {
+        let star = Star::new(("crane/hydraulics", Vec::new()), ("crane/mechanics", Vec::new()), 10.0);
+        Star { positions: &["length"], velocities: &["speed"], ..star }
+    }
+
     /// The system file. Models take values only: inputs are sampled at the start of each sub-step, as in the paper.
     pub fn file(&self, method: &str) -> String {
         let mut text =
@@ -83,11 +132,12 @@ impl Star {
     /// Runs it; `see` gets every step and the places of `outputs` and recorded probes by name.
     pub fn run(
         &self,
+        models: &Models,
         method: &str,
         outputs: &[&str],
         mut see: impl FnMut(&Seen<'_>),
     ) -> Result<Master, Error> {
-        let mut prepared = super::prepare("rodriguez2022", &self.file(method))?;
+        let mut prepared = models.prepare("rodriguez2022", &self.file(method))?;
         let find = |name: &&str| prepared.names.outputs.iter().position(|n| n.to_string() == **name);
         let places: Vec<usize> = outputs.iter().filter_map(find).collect();
         let probes: Vec<VariableName> = prepared.names.probes.clone();

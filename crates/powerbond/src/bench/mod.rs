@@ -4,6 +4,7 @@ mod arnold2013;
 mod default;
 mod force_displacement;
 mod quarter_car;
+mod reference;
 mod report;
 mod rodriguez2022;
 mod sadjina2017;
@@ -13,8 +14,6 @@ mod verdict;
 pub use report::{Check, Quantity, Report, Row};
 
 use crate::{Error, Prepared, System};
-use std::cell::RefCell;
-use std::rc::Rc;
 
 /// A set of rows from one source.
 pub struct Suite {
@@ -28,27 +27,32 @@ pub struct Suite {
 }
 
 /// Exchanges the models of a system for others that must behave the same, such as FMUs of them.
-pub type Exchange = Rc<dyn Fn(System) -> Result<System, Error>>;
+pub type Exchange = Box<dyn Fn(System) -> Result<System, Error>>;
 
-thread_local! {
-    /// What the rows that are being measured exchange; set by [`Suite::run`] and seen by [`prepare`] alone.
-    static EXCHANGE: RefCell<Option<Exchange>> = const { RefCell::new(None) };
+/// What the systems of rows are made of: the built-in models, or what they are exchanged for.
+struct Models {
+    exchange: Option<Exchange>,
 }
 
-/// Prepares a system file of a row.
-pub(crate) fn prepare(name: &str, text: &str) -> Result<Prepared, Error> {
-    let system = System::parse(name, text)?;
-    match EXCHANGE.with(|e| e.borrow().clone()) {
-        Some(exchange) => exchange(system)?.prepare(),
-        None => system.prepare(),
+impl Models {
+    /// Prepares a system file of a row.
+    fn prepare(&self, name: &str, text: &str) -> Result<Prepared, Error> {
+        let system = System::parse(name, text)?;
+        match &self.exchange {
+            Some(exchange) => exchange(system)?.prepare(),
+            None => system.prepare(),
+        }
     }
 }
 
+/// Measures a row.
+type Measure = Box<dyn Fn(&Models) -> Result<Vec<Quantity>, Error>>;
+
 /// A row that is still to be measured.
-pub(crate) struct Plan {
-    pub id: String,
-    pub case: String,
-    pub measure: Box<dyn Fn() -> Result<Vec<Quantity>, Error>>,
+struct Plan {
+    id: String,
+    case: String,
+    measure: Measure,
 }
 
 /// Every suite. A new paper is a file and a line here.
@@ -109,17 +113,11 @@ impl Suite {
         exchange: Option<Exchange>,
         mut progress: impl FnMut(&Row),
     ) -> Result<Report, Error> {
-        let before = EXCHANGE.with(|e| e.replace(exchange));
-        let report = self.measure(only, &mut progress);
-        EXCHANGE.with(|e| e.replace(before));
-        report
-    }
-
-    fn measure(&self, only: Option<&str>, progress: &mut dyn FnMut(&Row)) -> Result<Report, Error> {
+        let models = Models { exchange };
         let mut rows = Vec::new();
         for plan in (self.rows)() {
             if only.is_none_or(|part| plan.id.contains(part)) {
-                let row = Row { id: plan.id, case: plan.case, quantities: (plan.measure)()? };
+                let row = Row { id: plan.id, case: plan.case, quantities: (plan.measure)(&models)? };
                 progress(&row);
                 rows.push(row);
             }

@@ -27,7 +27,7 @@ pub struct Quantity {
     pub unit: &'static str,
     /// The printed text, if there is one.
     pub published: Option<String>,
-    /// Where the expectation comes from: `paper`, `formula`, `prototype` or `finer run`.
+    /// Where the expectation comes from: `paper`, `formula`, `prototype`, `finer run`, `monolithic solution`, …
     pub reference: &'static str,
     /// Least that passes.
     pub low: Option<f64>,
@@ -74,6 +74,12 @@ impl Quantity {
         measured: f64,
     ) -> Self {
         Quantity::judged(name, unit, reference, Check::Range, low, high, measured)
+    }
+
+    /// A number that a finer run gave, shown and not judged.
+    pub fn shown(name: &str, unit: &'static str, measured: f64) -> Self {
+        let any = Quantity::range(name, unit, "finer run", 0.0, f64::MAX, measured);
+        Quantity { low: None, high: None, pass: Some(true), ..any }
     }
 
     /// Within half a unit of the last printed digit. `printed` is text such as `-1.92e2`.

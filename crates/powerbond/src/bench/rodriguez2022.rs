@@ -3,7 +3,7 @@
 //! The figures print no numbers: what is expected here was measured by two prototypes that follow the paper's text.
 
 use super::force_displacement::Star;
-use super::{Check, Plan, Quantity};
+use super::{Check, Models, Plan, Quantity};
 use crate::Error;
 use powerbond_core::correction::mu_by_rule;
 use powerbond_core::models::oscillator::{Case, DOUBLE, MULTIPLE, Reference};
@@ -23,37 +23,13 @@ struct Swing {
     mu_effective: f64,
 }
 
-fn oscillator(
-    case: &Case,
-    kind: [&'static str; 2],
-    given: [Vec<(String, powerbond_core::models::ParameterValue)>; 2],
-) -> Star {
-    let [giver, motion] = given;
-    Star {
-        giver: (kind[0], giver),
-        givers: case.givers,
-        motion: (kind[1], motion),
-        forces: &["force"],
-        positions: &["position"],
-        velocities: &["velocity"],
-        record: &["*.energy"],
-        rates: (1, 1),
-        step: 1e-3,
-        stop: 10.0,
-    }
-}
-
+/// With the energies, of which the figures are.
 fn linear(case: &Case) -> Star {
-    oscillator(
-        case,
-        ["oscillator/force-giver", "oscillator/mass"],
-        [case.giver_parameters(), case.mass_parameters()],
-    )
+    Star { record: &["*.energy"], ..Star::oscillator(case) }
 }
 
 fn nonlinear(case: &nonlinear_oscillator::Case) -> Star {
-    let kind = ["nonlinear-oscillator/force-giver", "nonlinear-oscillator/mass"];
-    oscillator(&case.oscillator, kind, [case.giver_parameters(), case.mass_parameters()])
+    Star { record: &["*.energy"], ..Star::nonlinear(case) }
 }
 
 /// δP = f_k v_{k+1} - f_{k+1} v_k: the paper's manager takes inputs as unchanged over a macro step (below eq. 9).
@@ -61,11 +37,11 @@ fn paper_residual([f_old, f_new]: [f64; 2], [v_old, v_new]: [f64; 2]) -> f64 {
     f_old * v_new - f_new * v_old
 }
 
-fn swing(star: &Star, mut reference: Reference, method: &str) -> Result<Swing, Error> {
+fn swing(models: &Models, star: &Star, mut reference: Reference, method: &str) -> Result<Swing, Error> {
     let (mut energy, mut exact, mut worst, mut residual, mut steps) = (0.0, 0.0, 0.0f64, 0.0, 0.0);
     let (mut created, mut line) = (0.0, Line::default());
     let (mut path, mut exact_path) = (Vec::new(), Vec::new());
-    star.run(method, &["motion.position", "giver1.force", "motion.velocity"], |seen| {
+    star.run(models, method, &["motion.position", "giver1.force", "motion.velocity"], |seen| {
         let span = seen.step.span;
         reference.advance_to(span.end);
         let position = seen.output(0);
@@ -148,7 +124,7 @@ fn near(name: &str, unit: &'static str, expected: f64, share: f64, measured: f64
 fn plan(
     id: impl Into<String>,
     case: impl Into<String>,
-    measure: impl Fn() -> Result<Vec<Quantity>, Error> + 'static,
+    measure: impl Fn(&Models) -> Result<Vec<Quantity>, Error> + 'static,
 ) -> Plan {
     Plan { id: id.into(), case: case.into(), measure: Box::new(measure) }
 }
@@ -161,65 +137,78 @@ pub fn rows() -> Vec<Plan> {
     plans
 }
 
-fn run(case: &Case, method: &str) -> Result<Swing, Error> {
-    swing(&linear(case), Reference::new(case), method)
+fn run(models: &Models, case: &Case, method: &str) -> Result<Swing, Error> {
+    swing(models, &linear(case), Reference::new(case), method)
 }
 
 /// Case 1 with the mass at 0.1 ms.
-fn two_rates(method: &str) -> Result<Swing, Error> {
-    swing(&Star { rates: (1, 10), ..linear(&DOUBLE[0]) }, Reference::new(&DOUBLE[0]), method)
+fn two_rates(models: &Models, method: &str) -> Result<Swing, Error> {
+    swing(models, &Star { rates: (1, 10), ..linear(&DOUBLE[0]) }, Reference::new(&DOUBLE[0]), method)
 }
 
 fn figures() -> Vec<Plan> {
     let [case1, case2, ..] = &DOUBLE;
     let case7 = &DOUBLE[6];
     let [first, second] = &nonlinear_oscillator::CASES;
-    let swing_nonlinear =
-        |case: &nonlinear_oscillator::Case, method: &str| swing(&nonlinear(case), case.reference(), method);
+    let swing_nonlinear = |models: &Models, case: &nonlinear_oscillator::Case, method: &str| {
+        swing(models, &nonlinear(case), case.reference(), method)
+    };
     vec![
-        plan("fig9", "case 1 uncorrected: energy grows", || {
-            Ok(vec![near("energy_ratio", "", 1.939, 0.02, run(case1, "")?.energy_ratio)])
+        plan("fig9", "case 1 uncorrected: energy grows", |models| {
+            Ok(vec![near("energy_ratio", "", 1.939, 0.02, run(models, case1, "")?.energy_ratio)])
         }),
-        plan("fig10", "case 2 uncorrected: stable, not accurate", || {
-            Ok(vec![near("energy_ratio", "", 1.793, 0.02, run(case2, "")?.energy_ratio)])
+        plan("fig10", "case 2 uncorrected: stable, not accurate", |models| {
+            Ok(vec![near("energy_ratio", "", 1.793, 0.02, run(models, case2, "")?.energy_ratio)])
         }),
-        plan("fig20", "case 1, mass at 0.1 ms, μ = 0.725, cap 100 %", || {
-            let corrected = two_rates(&correction(0.725, 0.0, "1"))?;
+        plan("fig20", "case 1, mass at 0.1 ms, μ = 0.725, cap 100 %", |models| {
+            let corrected = two_rates(models, &correction(0.725, 0.0, "1"))?;
             Ok(vec![
                 near("energy_ratio", "", 0.9961, 0.01, corrected.energy_ratio),
-                near("energy_ratio_uncorrected", "", 2.834, 0.01, two_rates("")?.energy_ratio),
+                near("energy_ratio_uncorrected", "", 2.834, 0.01, two_rates(models, "")?.energy_ratio),
             ])
         }),
         // "Small delay" in the paper, 3 ms by the prototype: to the millisecond of the sampling.
-        plan("fig21", "case 1, mass at 0.1 ms, μ = 0.725, cap 100 %: small delay", || {
-            let measured = two_rates(&correction(0.725, 0.0, "1"))?.delay;
+        plan("fig21", "case 1, mass at 0.1 ms, μ = 0.725, cap 100 %: small delay", |models| {
+            let measured = two_rates(models, &correction(0.725, 0.0, "1"))?.delay;
             Ok(vec![Quantity::range("delay", "ms", "prototype", 2.5, 3.5, measured)])
         }),
-        plan("fig22", "case 7, μ = 0.5, cap 100 %: small delay", || {
-            let measured = run(case7, &correction(0.5, 0.0, "1"))?.delay;
+        plan("fig22", "case 7, μ = 0.5, cap 100 %: small delay", |models| {
+            let measured = run(models, case7, &correction(0.5, 0.0, "1"))?.delay;
             Ok(vec![Quantity::range("delay", "ms", "prototype", 11.5, 12.5, measured)])
         }),
-        plan("fig23", "case 7, μ = 0.5, cap 100 %: better, not fully", || {
+        plan("fig23", "case 7, μ = 0.5, cap 100 %: better, not fully", |models| {
             Ok(vec![
-                near("energy_ratio", "", 1.0140, 0.01, run(case7, &correction(0.5, 0.0, "1"))?.energy_ratio),
-                near("energy_ratio_uncorrected", "", 1.1725, 0.01, run(case7, "")?.energy_ratio),
+                near(
+                    "energy_ratio",
+                    "",
+                    1.0140,
+                    0.01,
+                    run(models, case7, &correction(0.5, 0.0, "1"))?.energy_ratio,
+                ),
+                near("energy_ratio_uncorrected", "", 1.1725, 0.01, run(models, case7, "")?.energy_ratio),
             ])
         }),
-        plan("fig24", "case 7, ν = 0.25: too large a cap hurts", || fig24(case7)),
-        plan("fig25", "n = 3, μ = 0.5, cap 25 %", || {
+        plan("fig24", "case 7, ν = 0.25: too large a cap hurts", |models| fig24(models, case7)),
+        plan("fig25", "n = 3, μ = 0.5, cap 25 %", |models| {
             Ok(vec![
                 near(
                     "energy_ratio",
                     "",
                     1.0455,
                     0.02,
-                    run(&MULTIPLE[0], &correction(0.5, 0.0, "0.25"))?.energy_ratio,
+                    run(models, &MULTIPLE[0], &correction(0.5, 0.0, "0.25"))?.energy_ratio,
                 ),
-                near("energy_ratio_uncorrected", "", 3.529, 0.02, run(&MULTIPLE[0], "")?.energy_ratio),
+                near(
+                    "energy_ratio_uncorrected",
+                    "",
+                    3.529,
+                    0.02,
+                    run(models, &MULTIPLE[0], "")?.energy_ratio,
+                ),
             ])
         }),
-        plan("fig26", "n = 3, μ = 0.5, cap 25 %", || {
-            let corrected = run(&MULTIPLE[0], &correction(0.5, 0.0, "0.25"))?;
+        plan("fig26", "n = 3, μ = 0.5, cap 25 %", |models| {
+            let corrected = run(models, &MULTIPLE[0], &correction(0.5, 0.0, "0.25"))?;
             Ok(vec![
                 near("max_position_error", "m", 0.176, 0.02, corrected.position_error),
                 near(
@@ -227,52 +216,70 @@ fn figures() -> Vec<Plan> {
                     "m",
                     5.50,
                     0.02,
-                    run(&MULTIPLE[0], "")?.position_error,
+                    run(models, &MULTIPLE[0], "")?.position_error,
                 ),
             ])
         }),
-        plan("fig27", "nonlinear 1: μ = 0 grows, 0.5 drifts, 0.75 over-dissipates", move || {
-            let at = |mu: f64| swing_nonlinear(first, &correction(mu, 0.0, "1"));
+        plan("fig27", "nonlinear 1: μ = 0 grows, 0.5 drifts, 0.75 over-dissipates", move |models| {
+            let at = |mu: f64| swing_nonlinear(models, first, &correction(mu, 0.0, "1"));
             Ok(vec![
-                near("energy_ratio_mu0", "", 1.090, 0.02, swing_nonlinear(first, "")?.energy_ratio),
+                near("energy_ratio_mu0", "", 1.090, 0.02, swing_nonlinear(models, first, "")?.energy_ratio),
                 near("energy_ratio_mu0.5", "", 1.033, 0.02, at(0.5)?.energy_ratio),
                 near("energy_ratio_mu0.75", "", 0.983, 0.02, at(0.75)?.energy_ratio),
             ])
         }),
-        plan("fig28", "nonlinear 1, μ = 0.5, ν = 0.25", move || {
-            let measured = swing_nonlinear(first, &correction(0.5, 0.25, "1"))?.energy_ratio;
+        plan("fig28", "nonlinear 1, μ = 0.5, ν = 0.25", move |models| {
+            let measured = swing_nonlinear(models, first, &correction(0.5, 0.25, "1"))?.energy_ratio;
             Ok(vec![near("energy_ratio", "", 1.0167, 0.02, measured)])
         }),
-        plan("fig30", "nonlinear 2, μ = 0.5", move || {
+        plan("fig30", "nonlinear 2, μ = 0.5", move |models| {
             Ok(vec![
                 near(
                     "energy_ratio",
                     "",
                     1.0036,
                     0.01,
-                    swing_nonlinear(second, &correction(0.5, 0.0, "1"))?.energy_ratio,
+                    swing_nonlinear(models, second, &correction(0.5, 0.0, "1"))?.energy_ratio,
                 ),
-                near("energy_ratio_uncorrected", "", 1.518, 0.01, swing_nonlinear(second, "")?.energy_ratio),
+                near(
+                    "energy_ratio_uncorrected",
+                    "",
+                    1.518,
+                    0.01,
+                    swing_nonlinear(models, second, "")?.energy_ratio,
+                ),
             ])
         }),
-        plan("fig31", "nonlinear 1 uncorrected: δP is positive in the mean", move || {
-            Ok(vec![near("mean_residual_power", "W", 163.9, 0.05, swing_nonlinear(first, "")?.mean_residual)])
+        plan("fig31", "nonlinear 1 uncorrected: δP is positive in the mean", move |models| {
+            Ok(vec![near(
+                "mean_residual_power",
+                "W",
+                163.9,
+                0.05,
+                swing_nonlinear(models, first, "")?.mean_residual,
+            )])
         }),
-        plan("fig33", "pendula 1, μ = 0.5, ν = 1", || {
-            let (corrected, worst) = swing_pendula(&correction(0.5, 1.0, "1"))?;
-            let (plain, plain_worst) = swing_pendula("")?;
+        plan("fig33", "pendula 1, μ = 0.5, ν = 1", |models| {
+            let (corrected, worst) = swing_pendula(models, &correction(0.5, 1.0, "1"))?;
+            let (plain, plain_worst) = swing_pendula(models, "")?;
             Ok(vec![
                 near("energy_error", "J", 0.130, 0.05, corrected),
                 near("energy_error_uncorrected", "J", 0.357, 0.05, plain),
                 near("max_position_error", "m", 0.024, 0.05, worst),
                 near("max_position_error_uncorrected", "m", 0.052, 0.05, plain_worst),
                 // The paper says that ν helps; the energy error without it shows that it does not.
-                Quantity::known("energy_error_nu0", "J", None, swing_pendula(&correction(0.5, 0.0, "1"))?.0),
+                Quantity::known(
+                    "energy_error_nu0",
+                    "J",
+                    None,
+                    swing_pendula(models, &correction(0.5, 0.0, "1"))?.0,
+                ),
             ])
         }),
-        plan("fig35", "crane, 10 ms and 0.25 ms, first-order hold", || {
-            let plain = lift(10e-3, 40, "hold = 1")?;
+        plan("fig35", "crane, 10 ms and 0.25 ms, first-order hold", |models| {
+            let plain = lift(models, 10e-3, 40, "hold = 1")?;
             let corrected = lift(
+                models,
                 10e-3,
                 40,
                 "hold = 1\ncorrection = { kind = \"energy\", mu = \"rule\", cap = 0.1, absolute_cap = 100 }",
@@ -287,8 +294,8 @@ fn figures() -> Vec<Plan> {
         plan(
             "fig36",
             "crane, 11.5 ms and 0.1 ms, first-order hold: spurious oscillation from 3 to 5 s",
-            || {
-                let lift = lift(11.5e-3, 115, "hold = 1")?;
+            |models| {
+                let lift = lift(models, 11.5e-3, 115, "hold = 1")?;
                 let (start, end) = lift.oscillation();
                 Ok(vec![
                     Quantity::range("oscillation_start", "s", "paper", 2.5, 3.5, start),
@@ -296,8 +303,8 @@ fn figures() -> Vec<Plan> {
                 ])
             },
         ),
-        plan("fig37", "crane, 11.5 ms and 0.1 ms, first-order hold: spike of δP", || {
-            let lift = lift(11.5e-3, 115, "hold = 1")?;
+        plan("fig37", "crane, 11.5 ms and 0.1 ms, first-order hold: spike of δP", |models| {
+            let lift = lift(models, 11.5e-3, 115, "hold = 1")?;
             let worst = |from: f64, to: f64| {
                 let inside = lift.residuals.iter().filter(|(t, _)| (from..to).contains(t));
                 inside.map(|(_, p)| p.abs()).fold(0.0, f64::max)
@@ -318,8 +325,8 @@ fn figures() -> Vec<Plan> {
 }
 
 /// Larger caps do more harm; without one the run diverges.
-fn fig24(case: &Case) -> Result<Vec<Quantity>, Error> {
-    let at = |cap: &str| run(case, &correction(0.5, 0.25, cap));
+fn fig24(models: &Models, case: &Case) -> Result<Vec<Quantity>, Error> {
+    let at = |cap: &str| run(models, case, &correction(0.5, 0.25, cap));
     let ratios = [at("1")?.energy_ratio, at("2")?.energy_ratio, at("5")?.energy_ratio];
     let diverges = match at("\"none\"") {
         Ok(swing) => swing.energy_ratio.is_nan() || swing.energy_ratio > 10.0,
@@ -344,23 +351,12 @@ fn fig24(case: &Case) -> Result<Vec<Quantity>, Error> {
 }
 
 /// Mean energy error of the last second, in J, and the largest distance of tip 2 from where it should be, in m; 30 s.
-fn swing_pendula(method: &str) -> Result<(f64, f64), Error> {
+fn swing_pendula(models: &Models, method: &str) -> Result<(f64, f64), Error> {
     let case = &pendula::CASES[0];
-    let star = Star {
-        giver: ("pendula/force-giver", case.giver_parameters()),
-        givers: 1,
-        motion: ("pendula/pendulum", case.pendulum_parameters()),
-        forces: &["force_x", "force_y"],
-        positions: &["position_x", "position_y"],
-        velocities: &["velocity_x", "velocity_y"],
-        record: &["*.angle", "*.angular_velocity"],
-        rates: (1, 1),
-        step: 1e-3,
-        stop: 30.0,
-    };
+    let star = Star { record: &["*.angle", "*.angular_velocity"], ..Star::pendula(case) };
     let mut reference = pendula::Reference::new(case);
     let (mut gain, mut steps, mut worst) = (0.0, 0.0, 0.0f64);
-    star.run(method, &["motion.position_x", "motion.position_y"], |seen| {
+    star.run(models, method, &["motion.position_x", "motion.position_y"], |seen| {
         let span = seen.step.span;
         reference.advance_to(span.end);
         let [_, exact] = reference.positions();
@@ -394,22 +390,11 @@ impl Lift {
     }
 }
 
-fn lift(step: f64, rate: u32, method: &str) -> Result<Lift, Error> {
-    let star = Star {
-        giver: ("crane/hydraulics", Vec::new()),
-        givers: 1,
-        motion: ("crane/mechanics", Vec::new()),
-        forces: &["force"],
-        positions: &["length"],
-        velocities: &["speed"],
-        record: &["motion.energy"],
-        rates: (rate, 1),
-        step,
-        stop: 10.0,
-    };
+fn lift(models: &Models, step: f64, rate: u32, method: &str) -> Result<Lift, Error> {
+    let star = Star { record: &["motion.energy"], rates: (rate, 1), step, ..Star::crane() };
     let mut reference = crane::Reference::new(&crane::ARM, &crane::CIRCUIT);
     let mut lift = Lift { position_error: 0.0, energy_error: 0.0, residuals: Vec::new() };
-    star.run(method, &["giver1.force", "motion.length", "motion.speed"], |seen| {
+    star.run(models, method, &["giver1.force", "motion.length", "motion.speed"], |seen| {
         let t = seen.step.span.end;
         reference.advance_to(t);
         lift.position_error = lift.position_error.max((seen.output(1) - reference.length()).abs());
@@ -433,9 +418,10 @@ fn rules() -> Vec<Plan> {
                 plans.push(plan(
                     format!("{equation}/R={ratio}/{word}"),
                     format!("case 1, force giver {side} by {ratio}, {word}: μ = {expected}"),
-                    move || {
+                    move |models| {
                         let star = Star { rates, stop: 1.0, ..linear(&DOUBLE[0]) };
-                        let swing = swing(&star, Reference::new(&DOUBLE[0]), &format!("hold = {hold}"))?;
+                        let swing =
+                            swing(models, &star, Reference::new(&DOUBLE[0]), &format!("hold = {hold}"))?;
                         let rule = near("mu_effective", "", expected, 0.05, swing.mu_effective);
                         Ok(vec![Quantity { reference: "formula", ..rule }])
                     },
@@ -457,9 +443,10 @@ fn energy_errors() -> Vec<Plan> {
             plan(
                 id,
                 "energy error of the last second: uncorrected, μ = 0.5, refresh with first-order hold",
-                move || {
-                    let percent =
-                        |method: &str| Ok::<f64, Error>(100.0 * (run(case, method)?.energy_ratio - 1.0));
+                move |models| {
+                    let percent = |method: &str| {
+                        Ok::<f64, Error>(100.0 * (run(models, case, method)?.energy_ratio - 1.0))
+                    };
                     // The paper caps the multiple oscillator at 25 %.
                     let cap = if case.givers > 1 { "0.25" } else { "1" };
                     let [plain, corrected, refreshed] = [

@@ -1,7 +1,7 @@
 //! sadjina2017: tables III and V to XII, both stability limits, and figure 4.
 
 use super::quarter_car::{Case, Measured, POWER, Rule, SMALL, STEPS, Split};
-use super::{Plan, Quantity};
+use super::{Models, Plan, Quantity};
 use crate::Error;
 use Rule::{Band, Digit};
 
@@ -138,14 +138,18 @@ const TABLE: &[TableRow] = &[
 pub fn rows() -> Vec<Plan> {
     let mut plans: Vec<Plan> = TABLE
         .iter()
-        .map(|r| Plan { id: r.id.to_owned(), case: describe(r), measure: Box::new(move || table_row(r)) })
+        .map(|r| Plan {
+            id: r.id.to_owned(),
+            case: describe(r),
+            measure: Box::new(|models| table_row(models, r)),
+        })
         .collect();
     for (split, limit) in [(R1, 58.57), (R2, 11.25)] {
         plans.push(Plan {
             id: format!("stability/{split:?}"),
             case: format!("{split:?} linear: largest stable constant step"),
-            measure: Box::new(move || {
-                let measured = 1e3 * stability_limit(split)?;
+            measure: Box::new(move |models| {
+                let measured = 1e3 * stability_limit(models, split)?;
                 Ok(vec![Quantity::range("limit", "ms", "prototype", limit * 0.995, limit * 1.005, measured)])
             }),
         });
@@ -154,8 +158,8 @@ pub fn rows() -> Vec<Plan> {
         plans.push(Plan {
             id: format!("fig4/{id}"),
             case: format!("R1 linear, {id} ms: error bar of the power over its true error"),
-            measure: Box::new(move || {
-                let m = Case::new(R1, false, MICRO_STEPS).measure(*step, "")?;
+            measure: Box::new(move |models| {
+                let m = Case::new(R1, false, MICRO_STEPS).measure(models, *step, "")?;
                 Ok(vec![Quantity::range("ratio", "", "prototype", *low, *high, m.error_bar / m.dp)])
             }),
         });
@@ -184,7 +188,7 @@ fn describe(r: &TableRow) -> String {
     }
 }
 
-fn table_row(r: &TableRow) -> Result<Vec<Quantity>, Error> {
+fn table_row(models: &Models, r: &TableRow) -> Result<Vec<Quantity>, Error> {
     let mut case = Case::new(r.split, r.nonlinear, MICRO_STEPS);
     if r.id.starts_with("VIII") {
         case.wheel_micro_steps = 1;
@@ -205,7 +209,7 @@ fn table_row(r: &TableRow) -> Result<Vec<Quantity>, Error> {
             ),
         ),
     };
-    let m: Measured = case.measure(step, &method)?;
+    let m: Measured = case.measure(models, step, &method)?;
     let adaptive = !matches!(r.method, Constant);
     let steps = if adaptive {
         let width = STEPS * r.prototype_steps;
@@ -235,11 +239,11 @@ fn table_row(r: &TableRow) -> Result<Vec<Quantity>, Error> {
 }
 
 /// The largest constant step with which the energy that crosses the bond dies out, in s, to 0.01 %.
-fn stability_limit(split: Split) -> Result<f64, Error> {
+fn stability_limit(models: &Models, split: Split) -> Result<f64, Error> {
     let (mut stable, mut unstable) = (1e-3, 0.2);
     while unstable - stable > 1e-4 * stable {
         let step = 0.5 * (stable + unstable);
-        if dies_out(split, step)? {
+        if dies_out(models, split, step)? {
             stable = step;
         } else {
             unstable = step;
@@ -250,10 +254,10 @@ fn stability_limit(split: Split) -> Result<f64, Error> {
 
 /// Runs long enough for a growth of 0.01 % per step to show, and compares the exchange of the last two quarters. What
 /// has fallen to round-off has died out.
-fn dies_out(split: Split, step: f64) -> Result<bool, Error> {
+fn dies_out(models: &Models, split: Split, step: f64) -> Result<bool, Error> {
     let steps = 20_000.0;
     let case = Case { stop: steps * step, ..Case::new(split, false, MICRO_STEPS) };
-    let mut prepared = super::prepare("quarter car", &case.file(step, ""))?;
+    let mut prepared = models.prepare("quarter car", &case.file(step, ""))?;
     let mut quarters = Quarters { length: steps * step / 4.0, exchanged: [0.0; 5] };
     match prepared.run(&mut quarters) {
         Ok(_) => {

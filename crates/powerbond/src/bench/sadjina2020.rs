@@ -1,7 +1,7 @@
 //! sadjina2020: tables 4 to 9, NEPCE alone and with ECCO.
 
 use super::quarter_car::{Case, POWER, Rule, SMALL, STEPS, Split};
-use super::{Plan, Quantity};
+use super::{Models, Plan, Quantity};
 use crate::Error;
 use Rule::{Band, Digit, Known};
 use Split::{R1, R2};
@@ -142,7 +142,11 @@ const TABLE: &[TableRow] = &[
 pub fn rows() -> Vec<Plan> {
     TABLE
         .iter()
-        .map(|r| Plan { id: r.id.to_owned(), case: describe(r), measure: Box::new(move || table_row(r)) })
+        .map(|r| Plan {
+            id: r.id.to_owned(),
+            case: describe(r),
+            measure: Box::new(|models| table_row(models, r)),
+        })
         .collect()
 }
 
@@ -163,7 +167,7 @@ fn describe(r: &TableRow) -> String {
 }
 
 /// The tables want the residual with corrected inputs, the error of the step before, and the step ratio h/h_last.
-fn table_row(r: &TableRow) -> Result<Vec<Quantity>, Error> {
+fn table_row(models: &Models, r: &TableRow) -> Result<Vec<Quantity>, Error> {
     let case = Case::new(r.split, r.nonlinear, MICRO_STEPS);
     let mut method = String::new();
     if r.alpha > 0.0 {
@@ -183,7 +187,7 @@ fn table_row(r: &TableRow) -> Result<Vec<Quantity>, Error> {
             r.tolerance
         );
     }
-    let m = case.measure(if adaptive { 1e-5 } else { 1e-3 }, &method)?;
+    let m = case.measure(models, if adaptive { 1e-5 } else { 1e-3 }, &method)?;
     let steps = if adaptive { Band(r.steps, STEPS) } else { Digit(r.steps) }.judge("steps", "", m.steps);
     let expected = 1e3 * case.stop / r.steps.parse::<f64>().unwrap_or(f64::NAN);
     let width = expected * if adaptive { STEPS / (1.0 - STEPS) } else { 1e-9 };

@@ -7,13 +7,12 @@
 
 use super::force_displacement::Star;
 use super::quarter_car::{Case as QuarterCar, Split};
-use super::{Check, Plan, Quantity};
-use crate::{Error, System};
+use super::reference::{Distance, Path};
+use super::{Models, Plan, Quantity};
+use crate::Error;
 use powerbond_core::models::oscillator::{Body, Case, DOUBLE, MULTIPLE};
 use powerbond_core::models::{nonlinear_oscillator, pendula};
-use powerbond_core::observer::{Flow, Observer, StepReport};
 use powerbond_core::verdict::{Limits, Word};
-use powerbond_core::view::StepView;
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -30,13 +29,7 @@ pub(super) type Files = Rc<dyn Fn(f64, &str) -> String>;
 pub(super) struct Subject {
     pub files: Files,
     pub fine_step: f64,
-    reference: OnceCell<Reference>,
-}
-
-/// Coupled outputs over time.
-struct Reference {
-    times: Vec<f64>,
-    values: Vec<Vec<f64>>,
+    reference: OnceCell<Rc<Path>>,
 }
 
 /// What a run came to.
@@ -52,82 +45,31 @@ impl Subject {
         Rc::new(Subject { files: Rc::new(files), fine_step, reference: OnceCell::new() })
     }
 
-    fn reference(&self) -> Result<&Reference, Error> {
+    fn reference(&self) -> Result<&Rc<Path>, Error> {
         if self.reference.get().is_none() {
             let file = (self.files)(self.fine_step, "hold = 2\nrefresh = true");
-            // Always of the models themselves: what stands in for them may follow no derivatives.
-            let mut prepared = System::parse("reference", &file)?.prepare()?;
-            let mut path = Path { times: Vec::new(), values: vec![Vec::new(); prepared.names.outputs.len()] };
-            prepared.run(&mut path)?;
-            let _ = self.reference.set(Reference { times: path.times, values: path.values });
+            let _ = self.reference.set(Path::of(&file)?);
         }
         self.reference.get().ok_or_else(|| Error::input(None, "no reference"))
     }
 
     /// Runs it; a run that fails is as wrong as can be.
-    fn judge(&self, step: f64, method: &str) -> Result<Judged, Error> {
+    fn judge(&self, models: &Models, step: f64, method: &str) -> Result<Judged, Error> {
         let reference = self.reference()?;
-        let mut prepared = super::prepare("verdict", &(self.files)(step, method))?;
+        let mut prepared = models.prepare("verdict", &(self.files)(step, method))?;
         let n = prepared.names.outputs.len();
-        let mut distance = Distance { reference, at: 0, off: vec![0.0; n], size: vec![0.0; n] };
+        let mut distance = Distance::new(reference.by_lines(), n);
         let outcome = prepared.run(&mut distance);
         let findings = prepared.verdict.result(&Limits::default());
         match outcome {
-            Ok(_) => Ok(Judged { true_error: distance.error(), score: findings.score, word: findings.word }),
+            Ok(_) => {
+                Ok(Judged { true_error: distance.largest(), score: findings.score, word: findings.word })
+            }
             Err(Error::Accuracy { .. } | Error::Model { .. }) => {
                 Ok(Judged { true_error: f64::INFINITY, score: f64::INFINITY, word: Word::Unreliable })
             }
             Err(other) => Err(other),
         }
-    }
-}
-
-struct Path {
-    times: Vec<f64>,
-    values: Vec<Vec<f64>>,
-}
-
-impl Observer for Path {
-    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        self.times.push(step.span.end);
-        self.values.iter_mut().zip(step.y_fresh).for_each(|(list, y)| list.push(*y));
-        Flow::Continue
-    }
-}
-
-/// Σ h (y - reference)² and Σ h reference² of every output.
-struct Distance<'a> {
-    reference: &'a Reference,
-    at: usize,
-    off: Vec<f64>,
-    size: Vec<f64>,
-}
-
-impl Distance<'_> {
-    fn error(&self) -> f64 {
-        let share = |(off, size): (&f64, &f64)| if *off == 0.0 { 0.0 } else { (off / size).sqrt() };
-        self.off
-            .iter()
-            .zip(&self.size)
-            .map(share)
-            .fold(0.0, |a, b| if b.is_nan() { f64::INFINITY } else { a.max(b) })
-    }
-}
-
-impl Observer for Distance<'_> {
-    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        let (t, h, times) = (step.span.end, step.span.h, &self.reference.times);
-        while self.at + 2 < times.len() && times[self.at + 1] < t {
-            self.at += 1;
-        }
-        let (a, b) = (times[self.at], times[self.at + 1]);
-        let weight = ((t - a) / (b - a)).clamp(0.0, 1.0);
-        for (k, path) in self.reference.values.iter().enumerate() {
-            let exact = path[self.at] + weight * (path[self.at + 1] - path[self.at]);
-            self.off[k] += h * (step.y_fresh[k] - exact).powi(2);
-            self.size[k] += h * exact * exact;
-        }
-        Flow::Continue
     }
 }
 
@@ -196,21 +138,6 @@ pub(super) fn accurate_star(star: Star) -> impl Fn(f64, &str) -> String {
     }
 }
 
-pub(super) fn oscillator(case: &Case, stop: f64) -> Star {
-    Star {
-        giver: ("oscillator/force-giver", case.giver_parameters()),
-        givers: case.givers,
-        motion: ("oscillator/mass", case.mass_parameters()),
-        forces: &["force"],
-        positions: &["position"],
-        velocities: &["velocity"],
-        record: &[],
-        rates: (1, 1),
-        step: 1e-3,
-        stop,
-    }
-}
-
 /// All systems: name, energy scale, steps to judge. Every other one, from the first on, is for choosing the limits.
 pub(super) fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
     let mut list = Vec::new();
@@ -225,60 +152,31 @@ pub(super) fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
         list.push((format!("quarter-car-{kind}"), Subject::new(5e-5, arnold(kind)), 750.0, steps));
     }
     for (n, case) in DOUBLE.iter().enumerate() {
-        let subject = Subject::new(1e-4, accurate_star(oscillator(case, 10.0)));
+        let subject = Subject::new(1e-4, accurate_star(Star::oscillator(case)));
         list.push((format!("oscillator-{}", n + 1), subject, 1e4, steps));
     }
     for n in [0, 2] {
-        let subject = Subject::new(1e-4, accurate_star(oscillator(&MULTIPLE[n], 10.0)));
+        let subject = Subject::new(1e-4, accurate_star(Star::oscillator(&MULTIPLE[n])));
         list.push((format!("oscillators-{}", MULTIPLE[n].givers + 1), subject, 1e4, steps));
     }
     for (n, case) in nonlinear_oscillator::CASES.iter().enumerate() {
-        let star = Star {
-            giver: ("nonlinear-oscillator/force-giver", case.giver_parameters()),
-            motion: ("nonlinear-oscillator/mass", case.mass_parameters()),
-            ..oscillator(&case.oscillator, 10.0)
-        };
-        let subject = Subject::new(1e-4, accurate_star(star));
+        let subject = Subject::new(1e-4, accurate_star(Star::nonlinear(case)));
         list.push((format!("nonlinear-oscillator-{}", n + 1), subject, 1e4, steps));
     }
     for (n, case) in pendula::CASES.iter().enumerate() {
-        let star = Star {
-            giver: ("pendula/force-giver", case.giver_parameters()),
-            givers: 1,
-            motion: ("pendula/pendulum", case.pendulum_parameters()),
-            forces: &["force_x", "force_y"],
-            positions: &["position_x", "position_y"],
-            velocities: &["velocity_x", "velocity_y"],
-            record: &[],
-            rates: (1, 1),
-            step: 1e-3,
-            stop: 30.0,
-        };
-        let subject = Subject::new(5e-4, accurate_star(star));
+        let subject = Subject::new(5e-4, accurate_star(Star::pendula(case)));
         list.push((format!("pendula-{}", n + 1), subject, 20.0, [1e-3, 5e-3, 2e-2, 1e-1]));
     }
-    let crane = Star {
-        giver: ("crane/hydraulics", Vec::new()),
-        givers: 1,
-        motion: ("crane/mechanics", Vec::new()),
-        forces: &["force"],
-        positions: &["length"],
-        velocities: &["speed"],
-        record: &[],
-        rates: (1, 1),
-        step: 1e-3,
-        stop: 10.0,
-    };
     let crane_steps = [2e-4, 1e-3, 2e-3, 5e-3];
-    let subject = Subject::new(1e-4, accurate_star(crane.clone()));
+    let subject = Subject::new(1e-4, accurate_star(Star::crane()));
     list.push(("crane".to_owned(), subject, 1e3, crane_steps));
-    let many = Star { givers: 9, ..oscillator(&MULTIPLE[2], 10.0) };
+    let many = Star { givers: 9, ..Star::oscillator(&MULTIPLE[2]) };
     list.push(("oscillators-10".to_owned(), Subject::new(1e-4, accurate_star(many)), 1e4, steps));
     for (n, rates) in [(0, (1, 4)), (6, (4, 1)), (7, (1, 10))] {
-        let subject = Subject::new(1e-4, accurate_star(Star { rates, ..oscillator(&DOUBLE[n], 10.0) }));
+        let subject = Subject::new(1e-4, accurate_star(Star { rates, ..Star::oscillator(&DOUBLE[n]) }));
         list.push((format!("oscillator-{}-two-rates", n + 1), subject, 1e4, steps));
     }
-    let subject = Subject::new(1e-4, accurate_star(Star { rates: (1, 4), ..crane }));
+    let subject = Subject::new(1e-4, accurate_star(Star { rates: (1, 4), ..Star::crane() }));
     list.push(("crane-two-rates".to_owned(), subject, 1e3, crane_steps));
     list
 }
@@ -296,11 +194,11 @@ struct Run {
 }
 
 impl Run {
-    fn judged(&self) -> Result<Judged, Error> {
+    fn judged(&self, models: &Models) -> Result<Judged, Error> {
         if let Some(judged) = self.judged.get() {
             return Ok(*judged);
         }
-        let judged = self.subject.judge(self.step, &self.method)?;
+        let judged = self.subject.judge(models, self.step, &self.method)?;
         Ok(*self.judged.get_or_init(|| judged))
     }
 }
@@ -339,17 +237,17 @@ pub fn rows() -> Vec<Plan> {
     let mut plans = Vec::new();
     for (k, run) in runs.iter().enumerate() {
         let all = runs.clone();
-        let measure = Box::new(move || Ok(quantities(&all[k].judged()?)));
+        let measure = Box::new(move |models: &Models| Ok(quantities(&all[k].judged(models)?)));
         plans.push(Plan { id: run.id.clone(), case: run.case.clone(), measure });
     }
     let all = runs.clone();
     let case = "by the rule, of either half".to_owned();
-    plans.push(Plan { id: "limits".to_owned(), case, measure: Box::new(move || limits(&all)) });
+    plans.push(Plan { id: "limits".to_owned(), case, measure: Box::new(move |models| limits(models, &all)) });
     for (id, choosing) in [("half-that-chose", true), ("half-held-out", false)] {
         let all = runs.clone();
-        let measure = move || {
+        let measure = move |models: &Models| {
             let mut count = Count::default();
-            half(&all, choosing)?.iter().for_each(|judged| count.add(judged));
+            half(models, &all, choosing)?.iter().for_each(|judged| count.add(judged));
             Ok(count.quantities())
         };
         let case = "every other benchmark system, all methods and steps".to_owned();
@@ -359,17 +257,17 @@ pub fn rows() -> Vec<Plan> {
     for (k, (name, _, systems)) in KINDS.into_iter().enumerate() {
         let case = format!("{} random systems", systems.end - systems.start);
         let random = random.clone();
-        let measure = move || {
+        let measure = move |models: &Models| {
             let mut count = Count::default();
-            drawn(k, &random)?.iter().for_each(|(_, judged)| count.add(judged));
+            drawn(models, k, &random)?.iter().for_each(|(_, judged)| count.add(judged));
             Ok(count.quantities())
         };
         plans.push(Plan { id: name.to_owned(), case, measure: Box::new(measure) });
     }
-    let measure = move || {
+    let measure = move |models: &Models| {
         let mut count = Count::default();
         for k in 0..KINDS.len() {
-            let all = drawn(k, &random)?.iter();
+            let all = drawn(models, k, &random)?.iter();
             all.filter(|(method, _)| *method == "nepce-default").for_each(|(_, judged)| count.add(judged));
         }
         Ok(count.quantities())
@@ -379,8 +277,8 @@ pub fn rows() -> Vec<Plan> {
     plans
 }
 
-fn half(runs: &[Run], choosing: bool) -> Result<Vec<Judged>, Error> {
-    runs.iter().filter(|run| run.choosing == choosing).map(Run::judged).collect()
+fn half(models: &Models, runs: &[Run], choosing: bool) -> Result<Vec<Judged>, Error> {
+    runs.iter().filter(|run| run.choosing == choosing).map(|run| run.judged(models)).collect()
 }
 
 /// Limits to choose from.
@@ -400,8 +298,9 @@ fn choose(judged: &[Judged]) -> (f64, f64) {
 }
 
 /// What the rule gives: of the half that is for it, it must be the defaults; the other half is shown.
-fn limits(runs: &[Run]) -> Result<Vec<Quantity>, Error> {
-    let ((trustworthy, unreliable), other) = (choose(&half(runs, true)?), choose(&half(runs, false)?));
+fn limits(models: &Models, runs: &[Run]) -> Result<Vec<Quantity>, Error> {
+    let ((trustworthy, unreliable), other) =
+        (choose(&half(models, runs, true)?), choose(&half(models, runs, false)?));
     let wanted = Limits::default();
     let exactly = |name: &str, limit: f64, x: f64| Quantity::range(name, "", "default", limit, limit, x);
     let shown = |name: &str, x: f64| Quantity::range(name, "", "other half", 0.0, 1.0, x);
@@ -423,18 +322,11 @@ fn quantities(judged: &Judged) -> Vec<Quantity> {
         (0.0, 2.0)
     };
     let word = f64::from(judged.word as u8);
-    let shown = |name: &str, unit, measured: f64| Quantity {
-        check: Check::Range,
-        low: None,
-        high: None,
-        pass: Some(true),
-        ..Quantity::range(name, unit, "finer run", 0.0, f64::MAX, measured)
-    };
     vec![
         Quantity::range("word", "", "finer run", low, high, word),
-        shown("true_error", "%", 100.0 * judged.true_error),
-        shown("estimate", "%", 25.0 * judged.score),
-        shown("bar_high", "%", 150.0 * judged.score),
+        Quantity::shown("true_error", "%", 100.0 * judged.true_error),
+        Quantity::shown("estimate", "%", 25.0 * judged.score),
+        Quantity::shown("bar_high", "%", 150.0 * judged.score),
     ]
 }
 
@@ -497,7 +389,8 @@ pub(super) fn random_case(dice: &mut Dice, givers: u32) -> (Case, f64) {
 }
 
 fn swinging(case: &Case, omega: f64, rates: (u32, u32)) -> (Files, f64) {
-    let star = Star { rates, ..oscillator(case, 20.0 * std::f64::consts::TAU / omega) };
+    let stop = 20.0 * std::f64::consts::TAU / omega;
+    let star = Star { rates, stop, ..Star::oscillator(case) };
     (Rc::new(accurate_star(star)), omega)
 }
 
@@ -542,7 +435,11 @@ fn random_quarter_car(dice: &mut Dice) -> (Files, f64) {
 type Drawn = OnceCell<Vec<(&'static str, Judged)>>;
 
 /// The random systems of the k-th kind, each run with all methods, at a random step each.
-fn drawn(k: usize, kinds: &[Drawn; KINDS.len()]) -> Result<&[(&'static str, Judged)], Error> {
+fn drawn<'a>(
+    models: &Models,
+    k: usize,
+    kinds: &'a [Drawn; KINDS.len()],
+) -> Result<&'a [(&'static str, Judged)], Error> {
     if kinds[k].get().is_none() {
         let (_, draw, systems) = &KINDS[k];
         let mut list = Vec::new();
@@ -554,7 +451,7 @@ fn drawn(k: usize, kinds: &[Drawn; KINDS.len()]) -> Result<&[(&'static str, Judg
             let known = |m: &str| !m.starts_with("ecco") && m != "energy-correction";
             for (method, block) in methods(1.0).into_iter().filter(|(m, _)| known(m)) {
                 let step = dice.between(0.003, 1.0) / omega;
-                list.push((method, subject.judge(step, &block)?));
+                list.push((method, subject.judge(models, step, &block)?));
             }
         }
         let _ = kinds[k].set(list);
@@ -624,13 +521,13 @@ mod tests {
     /// What the reference of an oscillator is off by, against its monolithic solution: far less than what is judged.
     #[test]
     fn the_reference_agrees_with_the_monolithic_solution() {
-        let subject = Subject::new(1e-4, accurate_star(oscillator(&DOUBLE[0], 10.0)));
+        let subject = Subject::new(1e-4, accurate_star(Star::oscillator(&DOUBLE[0])));
         let reference = subject.reference().unwrap();
         let mut exact = oscillator::Reference::new(&DOUBLE[0]);
         let (mut off, mut size) = (0.0, 0.0);
-        for (k, &t) in reference.times.iter().enumerate() {
+        for (t, force) in reference.points(0) {
             exact.advance_to(t);
-            off += (reference.values[0][k] - exact.force()).powi(2);
+            off += (force - exact.force()).powi(2);
             size += exact.force().powi(2);
         }
         let error = f64::sqrt(off / size);

@@ -311,58 +311,12 @@ impl Summary {
         let statistics = master.statistics();
         let reached = master.time();
         let elapsed = reached - prepared.start;
-        let per_second = |x: f64| if elapsed > 0.0 { x / elapsed } else { 0.0 };
-        let meter = master.meter();
-        let corrections = master.corrections();
-        let bond = |(k, name): (usize, &String)| {
-            let sum = &meter.sums[k];
-            let first = master.network().bonds.bonds[k].start;
-            let port = |(i, name): (usize, &String)| PortSummary {
-                name: name.clone(),
-                subsystem: prepared.names.ports[first + i].clone(),
-                energy: meter.port_energy[first + i],
-            };
-            BondSummary {
-                name: name.clone(),
-                ports: prepared.ports[k].iter().enumerate().map(port).collect(),
-                transmitted: sum.transmitted,
-                exchanged: sum.exchanged,
-                residual: sum.residual,
-                residual_abs: sum.residual_abs,
-                residual_share: share(sum.residual, sum.exchanged),
-                endpoint_residual: sum.endpoint_residual,
-                mean_power: per_second(sum.transmitted),
-                power_error_bar: 0.5 * per_second(sum.endpoint_residual_abs),
-                worst_power: sum.worst_power,
-                worst_time: sum.worst_time,
-                spikes: master.watch().spikes(k).into_iter().map(spike).collect(),
-                correction: corrections
-                    .iter()
-                    .find(|(bond, _)| *bond == k)
-                    .map(|(_, report)| correction(report)),
-            }
-        };
-        let subsystem = |(s, name): (usize, &String)| {
-            let timing = &prepared.timings[s];
-            let kind = master.network().members[s].simulator.info().kind.clone();
-            let ports = &master.network().bonds.ports;
-            let own = ports.iter().zip(&meter.port_energy).filter(|(p, _)| p.subsystem == s);
-            let net_energy = own.map(|(_, left)| -left).reduce(|a, b| a + b);
-            SubsystemSummary {
-                name: name.clone(),
-                kind,
-                steps: timing.calls(),
-                seconds: timing.seconds(),
-                net_energy,
-            }
-        };
-        let subsystems: Vec<SubsystemSummary> =
-            prepared.names.subsystems.iter().enumerate().map(subsystem).collect();
+        let subsystems = subsystems(prepared);
         let mut warnings = prepared.warnings.clone();
         if let Some(structure) = master.structure() {
             warnings.extend(check::structure_warnings(structure, &prepared.names));
         }
-        let bonds: Vec<BondSummary> = prepared.names.bonds.iter().enumerate().map(bond).collect();
+        let bonds = bonds(prepared, elapsed);
         let total = |part: fn(&BondSummary) -> f64| bonds.iter().map(part).sum::<f64>();
         let (exchanged, residual) = (total(|b| b.exchanged), total(|b| b.residual));
         let findings = prepared.verdict.result(&system.verdict.limits);
@@ -414,6 +368,59 @@ impl Summary {
             hashes: origin.hashes.clone(),
         }
     }
+}
+
+/// What went through each bond in `elapsed` seconds of the run.
+fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
+    let master = &prepared.master;
+    let meter = master.meter();
+    let corrections = master.corrections();
+    let per_second = |x: f64| if elapsed > 0.0 { x / elapsed } else { 0.0 };
+    let bond = |(k, name): (usize, &String)| {
+        let sum = &meter.sums[k];
+        let first = master.network().bonds.bonds[k].start;
+        let port = |(i, name): (usize, &String)| PortSummary {
+            name: name.clone(),
+            subsystem: prepared.names.ports[first + i].clone(),
+            energy: meter.port_energy[first + i],
+        };
+        let corrected = corrections.iter().find(|(bond, _)| *bond == k);
+        BondSummary {
+            name: name.clone(),
+            ports: prepared.ports[k].iter().enumerate().map(port).collect(),
+            transmitted: sum.transmitted,
+            exchanged: sum.exchanged,
+            residual: sum.residual,
+            residual_abs: sum.residual_abs,
+            residual_share: share(sum.residual, sum.exchanged),
+            endpoint_residual: sum.endpoint_residual,
+            mean_power: per_second(sum.transmitted),
+            power_error_bar: 0.5 * per_second(sum.endpoint_residual_abs),
+            worst_power: sum.worst_power,
+            worst_time: sum.worst_time,
+            spikes: master.watch().spikes(k).into_iter().map(spike).collect(),
+            correction: corrected.map(|(_, report)| correction(report)),
+        }
+    };
+    prepared.names.bonds.iter().enumerate().map(bond).collect()
+}
+
+/// Calls, time and net energy of each subsystem; energy where it has ports.
+fn subsystems(prepared: &Prepared) -> Vec<SubsystemSummary> {
+    let network = prepared.master.network();
+    let subsystem = |(s, name): (usize, &String)| {
+        let timing = &prepared.timings[s];
+        let energies = network.bonds.ports.iter().zip(&prepared.master.meter().port_energy);
+        let own = energies.filter(|(p, _)| p.subsystem == s);
+        SubsystemSummary {
+            name: name.clone(),
+            kind: network.members[s].simulator.info().kind.clone(),
+            steps: timing.calls(),
+            seconds: timing.seconds(),
+            net_energy: own.map(|(_, left)| -left).reduce(|a, b| a + b),
+        }
+    };
+    prepared.names.subsystems.iter().enumerate().map(subsystem).collect()
 }
 
 fn estimates(prepared: &Prepared) -> Vec<EstimateSummary> {

@@ -1,0 +1,142 @@
+//! Power bonds: ports find their variables, and the powers of all ports must be able to cancel.
+
+use super::{NetworkBuilder, Places};
+use crate::bond::{Bonds, Port, Term};
+use crate::network::{BuildError, Names, PortSpec, Problem, Subject, Wiring};
+use crate::subsystem::Causality;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+impl NetworkBuilder {
+    /// Bonds in name order, with every check of them.
+    pub(super) fn resolve_bonds(
+        &self,
+        wiring: &Wiring,
+        places: &Places,
+        names: &mut Names,
+    ) -> Result<Bonds, BuildError> {
+        let mut order: Vec<usize> = (0..self.bonds.len()).collect();
+        order.sort_by(|&a, &b| self.bonds[a].name.cmp(&self.bonds[b].name));
+        let mut bonds = Bonds::default();
+        let mut bond_of_input: BTreeMap<usize, &str> = BTreeMap::new();
+        for &b in &order {
+            let spec = &self.bonds[b];
+            if spec.ports.len() < 2 {
+                let problem = Problem::TooFewPorts { bond: spec.name.clone(), ports: spec.ports.len() };
+                return Err(BuildError { subject: Subject::Bond(b, None), problem });
+            }
+            let first_port = bonds.ports.len();
+            for (p, port) in spec.ports.iter().enumerate() {
+                let subject = || Subject::Bond(b, Some(p));
+                let error = |problem| BuildError { subject: subject(), problem };
+                check_port(port).map_err(error)?;
+                let first_term = bonds.terms.len();
+                let mut owner = None;
+                for (input, output) in port.inputs.iter().zip(&port.outputs) {
+                    let from = self.find(output, Some(Causality::Output), subject())?;
+                    let to = self.find(input, Some(Causality::Input), subject())?;
+                    if from.0 != to.0 || owner.is_some_and(|s| s != to.0) {
+                        return Err(error(Problem::SplitPort {
+                            input: input.clone(),
+                            output: output.clone(),
+                        }));
+                    }
+                    owner = Some(to.0);
+                    let Some(&u) = places.inputs.get(&to).filter(|&&u| wiring.is_coupled(u)) else {
+                        return Err(error(Problem::Unfed { input: input.clone() }));
+                    };
+                    if let (Some(a), Some(c)) = (self.unit(to), self.unit(from))
+                        && a.product_is_power(c) == Some(false)
+                    {
+                        return Err(error(Problem::NotAPower {
+                            input: input.clone(),
+                            input_unit: a.symbol.clone(),
+                            output: output.clone(),
+                            output_unit: c.symbol.clone(),
+                        }));
+                    }
+                    if let Some(other) = bond_of_input.insert(u, &spec.name) {
+                        return Err(error(Problem::UsedTwice {
+                            input: input.clone(),
+                            bond: other.to_owned(),
+                        }));
+                    }
+                    bonds.terms.push(Term { u, y: places.outputs[&from], factor: port.sign * port.ratio });
+                }
+                bonds
+                    .ports
+                    .push(Port { subsystem: owner.unwrap_or(0), terms: first_term..bonds.terms.len() });
+                names.ports.push(port.inputs[0].subsystem.clone());
+            }
+            let ports = first_port..bonds.ports.len();
+            self.check_balance(b, &bonds, ports.clone(), wiring, names)?;
+            bonds.bonds.push(ports);
+            names.bonds.push(spec.name.clone());
+        }
+        names.bond_order = order;
+        Ok(bonds)
+    }
+
+    /// With exact coupling the powers of all ports must cancel for every y: the bilinear form Σ s·ratio·(L y)·y
+    /// has to vanish. This finds a wrong sign, ratio or gain before the first step.
+    fn check_balance(
+        &self,
+        b: usize,
+        bonds: &Bonds,
+        ports: Range<usize>,
+        wiring: &Wiring,
+        names: &Names,
+    ) -> Result<(), BuildError> {
+        let mut form: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
+        for p in ports.clone() {
+            let others = |y: usize| {
+                ports
+                    .clone()
+                    .filter(|&q| q != p)
+                    .any(|q| bonds.terms[bonds.ports[q].terms.clone()].iter().any(|t| t.y == y))
+            };
+            for term in &bonds.terms[bonds.ports[p].terms.clone()] {
+                for (source, gain) in wiring.sources(term.u) {
+                    if !others(source) {
+                        let problem = Problem::Foreign {
+                            input: names.inputs[term.u].clone(),
+                            source: names.outputs[source].clone(),
+                        };
+                        return Err(BuildError { subject: Subject::Bond(b, Some(p - ports.start)), problem });
+                    }
+                    let entry = form.entry((source.min(term.y), source.max(term.y))).or_default();
+                    entry.0 += term.factor * gain;
+                    entry.1 += (term.factor * gain).abs();
+                }
+            }
+        }
+        // Gains that come from unit conversions carry round-off.
+        match form.iter().find(|(_, (sum, size))| sum.abs() > 1e-9 * size) {
+            None => Ok(()),
+            Some((&(i, j), &(sum, _))) => {
+                let problem = Problem::Unbalanced {
+                    bond: self.bonds[b].name.clone(),
+                    first: names.outputs[i].clone(),
+                    second: names.outputs[j].clone(),
+                    sum,
+                };
+                Err(BuildError { subject: Subject::Bond(b, None), problem })
+            }
+        }
+    }
+}
+
+/// What can be seen of a port alone.
+fn check_port(port: &PortSpec) -> Result<(), Problem> {
+    let (inputs, outputs) = (port.inputs.len(), port.outputs.len());
+    if inputs != outputs || inputs == 0 {
+        return Err(Problem::PortLengths { inputs, outputs });
+    }
+    if port.sign.abs() != 1.0 {
+        return Err(Problem::BadSign { sign: port.sign });
+    }
+    if !port.ratio.is_finite() || port.ratio == 0.0 {
+        return Err(Problem::BadRatio { ratio: port.ratio });
+    }
+    Ok(())
+}

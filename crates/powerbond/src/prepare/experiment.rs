@@ -1,0 +1,221 @@
+//! When a run starts and stops, and in what steps.
+
+use super::inputs::is_discrete;
+use crate::Error;
+use crate::catalogue::{self, Kind, PolicySpec};
+use crate::number::short;
+use crate::source::{At, Place};
+use crate::system::{MAX_RATE, System};
+use powerbond_core::network::{Names, Network};
+
+/// More rows than this are a slip, not a wish.
+const MAX_ROWS: f64 = 1e9;
+
+impl System {
+    /// Start, stop and step, checked.
+    pub(super) fn experiment(&self) -> Result<(f64, f64, f64), Error> {
+        let s = &self.simulation;
+        let start = s.start.value;
+        let Some(stop) = &s.stop else {
+            if self.is_fmu_alone() {
+                return Err(Error::input(None, "the FMU proposes no stop time; give `--end-time`"));
+            }
+            let message = "there is no stop time; write `stop` into `[simulation]` or give `--end-time`";
+            return Err(Error::input(Some(self.source.place(0)), message));
+        };
+        for time in [&s.start, stop] {
+            if !time.value.is_finite() {
+                return Err(Error::input(
+                    time.place(),
+                    format!("a time of {} s; a finite number is needed", time.value),
+                ));
+            }
+        }
+        let duration = stop.value - start;
+        if duration <= 0.0 || !duration.is_finite() {
+            // An option is younger than the file: it is what the user has to look at.
+            let option = [stop, &s.start].into_iter().find(|t| matches!(t.place(), Some(Place::Option(_))));
+            let message = format!(
+                "the run would start at {} s and stop at {} s; the stop must come after the start",
+                short(start),
+                short(stop.value)
+            );
+            return Err(Error::input(option.unwrap_or(stop).place(), message));
+        }
+        let check = |name: &str, value: &At<f64>| {
+            let fail = |message: String| Err(Error::input(value.place(), message));
+            let (x, run) = (value.value, short(duration));
+            if x.is_nan() || x <= 0.0 {
+                fail(format!("{name} is {x} s; a number above 0 is needed"))
+            } else if x > duration * (1.0 + 1e-9) {
+                fail(format!("{name} is {} s, longer than the run of {run} s", short(x)))
+            } else if never_ends(start, duration, x) {
+                fail(format!("{name} is {} s: a run of {run} s would never end", short(x)))
+            } else {
+                Ok(x)
+            }
+        };
+        match &s.output_interval {
+            None if s.land_on_output.value => {
+                let message = "`output = \"land\"` needs an `output_interval` to land on";
+                return Err(Error::input(s.land_on_output.place(), message));
+            }
+            None => {}
+            Some(interval) => {
+                let rows = duration / check("the output interval", interval)?;
+                if rows > MAX_ROWS {
+                    let message = format!(
+                        "the output interval is {} s: {rows:.0e} rows in a run of {} s",
+                        short(interval.value),
+                        short(duration)
+                    );
+                    return Err(Error::input(interval.place(), message));
+                }
+            }
+        }
+        let by_default = stop.with(duration / 1000.0);
+        let step = check("the step", s.step.as_ref().unwrap_or(&by_default))?;
+        Ok((start, stop.value, step))
+    }
+
+    /// Sub-steps of each subsystem in a macro step.
+    pub(super) fn rates(&self, names: &Names, macro_step: f64) -> Result<Vec<u32>, Error> {
+        let mut rates = vec![1; names.subsystems.len()];
+        for spec in &self.subsystems {
+            let Some(s) = names.subsystems.iter().position(|n| *n == spec.name.value) else { continue };
+            if let Some(rate) = &spec.rate {
+                rates[s] = rate.value;
+            }
+            if let Some(step) = &spec.step {
+                let ratio = macro_step / step.value;
+                let whole = ratio.round();
+                if !((1.0..=f64::from(MAX_RATE)).contains(&whole) && (ratio / whole - 1.0).abs() < 1e-6) {
+                    let cure = if step.value <= 0.0 {
+                        "A number above 0 is needed".to_owned()
+                    } else if ratio < 1.0 {
+                        "It cannot be longer".to_owned()
+                    } else if whole > f64::from(MAX_RATE) {
+                        format!("At most {MAX_RATE} of them fit into one")
+                    } else {
+                        let nearest = |n: f64| short(macro_step / n);
+                        format!(
+                            "The nearest are {} s and {} s",
+                            nearest(ratio.floor()),
+                            nearest(ratio.floor() + 1.0)
+                        )
+                    };
+                    return Err(Error::input(
+                        step.place(),
+                        format!(
+                            "the step of `{}`, {} s, is not an integer fraction of the macro step {} s. {cure}",
+                            spec.name.value,
+                            short(step.value),
+                            short(macro_step)
+                        ),
+                    ));
+                }
+                rates[s] = whole as u32;
+            }
+        }
+        Ok(rates)
+    }
+
+    /// Says that the first step is longer or shorter than what the controller may take.
+    pub(super) fn warn_of_first_step(&self, step: f64, warnings: &mut Vec<String>) {
+        let clamps = catalogue::clamps(&self.method.controller, step);
+        if let (Some(at), Some((bound, limit))) = (&self.simulation.step, clamps) {
+            let place = at.place().map_or(String::new(), |p| format!("{p}: "));
+            warnings.push(format!(
+                "{place}the first step, {} s, is beyond `{bound}`; the run starts with {} s",
+                short(step),
+                short(limit)
+            ));
+        }
+    }
+
+    /// Subsystems that step in multiples of their own step need a macro step that fits: what adaptive steps have to be multiples of.
+    pub(super) fn own_steps(
+        &self,
+        network: &Network,
+        names: &Names,
+        rates: &[u32],
+        step: f64,
+        adaptive: bool,
+    ) -> Result<Option<f64>, Error> {
+        let own = |s: usize| network.members[s].capabilities.fixed_step.map(|own| own * f64::from(rates[s]));
+        let multiple =
+            |x: f64, of: f64| (x / of).round() >= 1.0 && (x / of / (x / of).round() - 1.0).abs() < 1e-6;
+        let members = 0..network.members.len();
+        let longest = members.clone().filter_map(|s| Some((own(s)?, s))).max_by(|a, b| a.0.total_cmp(&b.0));
+        let place = self.simulation.step.as_ref().and_then(At::place);
+        if let Some((quantum, of)) = longest.filter(|_| adaptive) {
+            return match members.clone().find(|&s| own(s).is_some_and(|o| !multiple(quantum, o))) {
+                Some(other) => Err(Error::input(
+                    place,
+                    format!(
+                        "`{}` and `{}` step in multiples of {} s and {} s only, which have no common step: use a constant step that \
+                         is a multiple of both",
+                        names.subsystems[of],
+                        names.subsystems[other],
+                        short(quantum),
+                        short(own(other).unwrap_or(quantum))
+                    ),
+                )),
+                None => Ok(Some(quantum)),
+            };
+        }
+        for s in members {
+            let Some(own) = own(s).filter(|&own| !multiple(step, own)) else { continue };
+            return Err(Error::input(
+                place,
+                format!(
+                    "`{}` steps in multiples of {} s only: use a constant step of, for example, {} s",
+                    names.subsystems[s],
+                    short(own / f64::from(rates[s])),
+                    short(own * (step / own).floor().max(1.0))
+                ),
+            ));
+        }
+        Ok(None)
+    }
+
+    /// The controller that the system can be run with, and the constant or first step; a note where that is not the wanted one.
+    pub(super) fn steering(
+        &self,
+        network: &Network,
+        names: &Names,
+        (duration, step): (f64, f64),
+        warnings: &mut Vec<String>,
+    ) -> (PolicySpec, f64) {
+        let wanted = &self.method.controller;
+        if self.method.estimator.name() != "jump" || wanted.name() == "fixed" {
+            return (wanted.clone(), step);
+        }
+        let exchanged = |i: usize| network.wiring.is_coupled(i) && !is_discrete(network, names, i);
+        let why = if !(0..network.n_inputs).any(exchanged) {
+            "no number is exchanged between subsystems, so there is no coupling error".to_owned()
+        } else if let Some(s) = network.members.iter().position(|m| m.capabilities.constant_step) {
+            format!("`{}` takes steps of one length only", names.subsystems[s])
+        } else {
+            let given = self.simulation.step.as_ref().map(|at| at.value);
+            return (wanted.clone(), given.unwrap_or(catalogue::FIRST_STEP * duration));
+        };
+        // Nobody chose this step: it may as well be a multiple of what a subsystem steps in.
+        let own = network.members.iter().filter_map(|m| m.capabilities.fixed_step).fold(0.0, f64::max);
+        let step = match self.simulation.step {
+            None if own > 0.0 => own * (step / own).floor().max(1.0),
+            _ => step,
+        };
+        warnings.push(format!(
+            "{why}: the step is constant, {} s; `step` in `[simulation]` sets another",
+            short(step)
+        ));
+        (PolicySpec::named(Kind::Controller, "fixed"), step)
+    }
+}
+
+/// Whether steps of `h` would take for ever, or do not move the clock at all.
+pub(crate) fn never_ends(start: f64, duration: f64, h: f64) -> bool {
+    let end = start + duration;
+    duration / h > 1e13 || start + h == start || end - h == end
+}

@@ -1,0 +1,145 @@
+//! Errors of the engine and of its builder know indices; here they get names, and the place in the file.
+
+use super::Prepared;
+use crate::Error;
+use crate::check::loop_text;
+use crate::source::{At, Place};
+use crate::system::System;
+use powerbond_core::error::RunError;
+use powerbond_core::estimator::Blame;
+use powerbond_core::network::{BuildError, Problem, Structure, Subject, VariableName};
+use powerbond_core::subsystem::Span;
+
+impl Prepared {
+    /// A run-time error in words.
+    pub fn explain(&self, error: &RunError) -> Error {
+        let names = &self.names;
+        let when = |span: &Span| {
+            if span.h == 0.0 {
+                format!("at t = {} s", span.start)
+            } else {
+                format!("step from t = {} s by {} s", span.start, span.h)
+            }
+        };
+        match error {
+            RunError::Subsystem { member, phase, span, error } => {
+                let name = &names.subsystems[*member];
+                let doing = if *phase == "step" { when(span) } else { format!("{phase} {}", when(span)) };
+                Error::Model { message: format!("{name}: {doing} failed: {error}") }
+            }
+            RunError::NonFinite { output, value, span } => Error::Model {
+                message: format!(
+                    "`{}` became {value} ({}). Smaller steps may help; `--allow-nonfinite` goes on regardless",
+                    names.outputs[*output],
+                    when(span)
+                ),
+            },
+            RunError::EarlyReturn { member, span, reached } => Error::Model {
+                message: format!(
+                    "{}: {} ended early at t = {reached} s, and not every subsystem can go back to before it",
+                    names.subsystems[*member],
+                    when(span)
+                ),
+            },
+            RunError::NoWayBack { member } => Error::input(
+                None,
+                format!(
+                    "{}: the method takes steps back, and this subsystem cannot go back to a saved state. The energy and \
+                     predictor estimates need no way back",
+                    names.subsystems[*member]
+                ),
+            ),
+            RunError::FeedThrough { output, input } => {
+                let member = self.master.network().owner_of_output[*output];
+                Error::input(
+                    self.declared_at[member].clone(),
+                    format!(
+                        "`{}` depends on `{}` at the same instant: it changed with it at the start. Add the pair to `feed_through`",
+                        names.outputs[*output], names.inputs[*input]
+                    ),
+                )
+            }
+            RunError::InitialLoop { inputs, change, passes } => {
+                let structure = Structure::of(self.master.network());
+                let known = structure.loops.iter().find(|l| inputs.iter().all(|i| l.inputs.contains(i)));
+                let through = known.map_or_else(
+                    || {
+                        inputs
+                            .iter()
+                            .map(|&i| format!("`{}`", names.inputs[i]))
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    },
+                    |found| format!("`{}`", loop_text(found, names)),
+                );
+                Error::Accuracy {
+                    message: format!(
+                        "the initial values of the algebraic loop {through} do not settle: after {passes} passes they still \
+                         change by {change:.1e} (relative). Either it has no solution (a loop gain of 1), or it needs better start \
+                         values or a larger `initial = {{ tolerance = … }}` in `[simulation]`"
+                    ),
+                }
+            }
+            RunError::Rejections { span, norm, count, blame } => {
+                let what = match blame {
+                    Some(Blame::Output(output)) => format!(", most of it from `{}`", names.outputs[*output]),
+                    Some(Blame::Input(input)) => format!(", most of it from `{}`", names.inputs[*input]),
+                    Some(Blame::Bond(bond)) => format!(", most of it from bond `{}`", names.bonds[*bond]),
+                    None => String::new(),
+                };
+                Error::Accuracy {
+                    message: format!(
+                        "{} failed {count} time(s); its error norm is still {norm:.4} (1 is allowed){what}. A larger tolerance or a \
+                         smaller `min_step` may help; `at_floor = \"keep\"` goes on and counts such steps",
+                        when(span)
+                    ),
+                }
+            }
+            RunError::Runaway { bond, span, power } => Error::Accuracy {
+                message: format!(
+                    "the coupling is unstable: the power through bond `{}` grows without bound ({power:.3e} W at t = {} s), and the \
+                     coupling itself creates it. Take a smaller step, another split, or a method with less delay (`hold = 1`, \
+                     `refresh = true`)",
+                    names.bonds[*bond], span.end
+                ),
+            },
+        }
+    }
+}
+
+impl System {
+    /// Where the subject of a build error stands.
+    pub(super) fn place_of(&self, error: &BuildError) -> Option<Place> {
+        let named = |mut written: Box<dyn Iterator<Item = &At<VariableName>> + '_>| {
+            written.find(|name| is_about(&error.problem, &name.value)).and_then(At::place)
+        };
+        match &error.subject {
+            Subject::Subsystem(name) => self.subsystems.iter().find(|s| s.name.value == *name)?.name.place(),
+            Subject::Connection(n) => {
+                let c = &self.connections[*n];
+                named(Box::new(c.from.iter().map(|(name, _)| name))).or_else(|| c.to.place())
+            }
+            Subject::External(n) => self.inputs.get(*n)?.0.place(),
+            Subject::Bond(n, None) => self.bonds[*n].name.place(),
+            Subject::Bond(n, Some(p)) => {
+                let port = &self.bonds[*n].ports[*p];
+                named(Box::new(port.inputs.iter().chain(&port.outputs))).or_else(|| port.sign.place())
+            }
+            Subject::Record(_) => None,
+        }
+    }
+}
+
+/// Whether a problem is about the variable that was written as `name`.
+fn is_about(problem: &Problem, name: &VariableName) -> bool {
+    match problem {
+        Problem::NoSubsystem { name: subsystem, .. } => name.subsystem == *subsystem,
+        Problem::NoVariable { name: n, .. } | Problem::WrongCausality { name: n, .. } => n == name,
+        Problem::Units { from, .. } => from == name,
+        Problem::Unfed { input } | Problem::Foreign { input, .. } | Problem::UsedTwice { input, .. } => {
+            input == name
+        }
+        Problem::NotAPower { input, .. } | Problem::SplitPort { input, .. } => input == name,
+        _ => false,
+    }
+}

@@ -1,0 +1,136 @@
+//! How inputs are held, and what the verdict wants to know of them.
+
+use crate::Error;
+use crate::system::System;
+use powerbond_core::network::{Names, Network, VariableName};
+use powerbond_core::subsystem::ValueKind;
+use powerbond_core::suggest::hint;
+
+impl System {
+    /// The hold order of every input; whole numbers and their like stay constant.
+    pub(super) fn holds(&self, network: &Network, names: &Names) -> Result<Vec<u8>, Error> {
+        let mut holds = self.hold_orders(names)?;
+        for (i, hold) in holds.iter_mut().enumerate() {
+            if is_discrete(network, names, i) {
+                *hold = 0;
+            }
+        }
+        Ok(holds)
+    }
+
+    /// The orders that the file wants.
+    fn hold_orders(&self, names: &Names) -> Result<Vec<u8>, Error> {
+        let mut holds = vec![self.method.hold; names.inputs.len()];
+        for (name, order) in &self.method.holds {
+            let Some(i) = names.inputs.iter().position(|n| *n == name.value) else {
+                let texts: Vec<String> = names.inputs.iter().map(VariableName::to_string).collect();
+                let hint = hint(&name.value.to_string(), texts.iter().map(String::as_str));
+                return Err(Error::input(
+                    name.place(),
+                    format!("`{}` is no input that is fed.{hint}", name.value),
+                ));
+            };
+            holds[i] = *order;
+        }
+        Ok(holds)
+    }
+
+    /// Says where a subsystem follows fewer derivatives than its inputs are held with.
+    pub(super) fn warn_of_holds(
+        &self,
+        network: &Network,
+        names: &Names,
+        holds: &[u8],
+        rates: &[u32],
+        warnings: &mut Vec<String>,
+    ) {
+        if self.method.variable_hold {
+            return;
+        }
+        for (i, &order) in holds.iter().enumerate() {
+            let owner = network.owner_of_input[i];
+            let takes = network.members[owner].capabilities.input_derivatives;
+            if order > takes && network.wiring.is_coupled(i) && rates[owner] == 1 {
+                warnings.push(format!(
+                    "`{}` is held with order {order}, but `{}` follows {takes} derivative(s) of its inputs: it is held with order {takes}",
+                    names.inputs[i], names.subsystems[owner]
+                ));
+            }
+        }
+    }
+
+    /// `slopes = "outputs"` needs inputs that are held with a slope, and says which sources give none.
+    pub(super) fn slope_warnings(
+        &self,
+        network: &Network,
+        names: &Names,
+        holds: &[u8],
+    ) -> Result<Vec<String>, Error> {
+        let place = self.method.slopes.place();
+        if self.method.variable_hold {
+            let message = "`slopes = \"outputs\"` goes with a hold order of its own, not with one that varies; write `hold = 1` or 2";
+            return Err(Error::input(place, message));
+        }
+        let sloped: Vec<usize> =
+            (0..network.n_inputs).filter(|&i| holds[i] > 0 && network.wiring.is_coupled(i)).collect();
+        if sloped.is_empty() {
+            let message = "`slopes = \"outputs\"` is about inputs that follow a line or a parabola; write `hold = 1` or 2";
+            return Err(Error::input(place, message));
+        }
+        let gives = |s: usize| network.members[s].capabilities.output_derivatives > 0;
+        let mut warnings = Vec::new();
+        for &i in &sloped {
+            let owners = network.wiring.sources(i).map(|(output, _)| network.owner_of_output[output]);
+            if let Some(s) = owners.into_iter().find(|&s| !gives(s)) {
+                warnings.push(format!(
+                    "the slope of `{}` is a difference of its last values: `{}` gives no derivatives of its outputs",
+                    names.inputs[i], names.subsystems[s]
+                ));
+            }
+        }
+        if warnings.len() == sloped.len() {
+            let message =
+                "`slopes = \"outputs\"`: no subsystem that feeds others gives derivatives of its outputs";
+            return Err(Error::input(place, message));
+        }
+        Ok(warnings)
+    }
+}
+
+/// The hold order that the subsystem of an input follows: within a macro step by derivatives or in sub-steps.
+pub(super) fn followed(network: &Network, rates: &[u32], input: usize, order: u8) -> u8 {
+    let owner = network.owner_of_input[input];
+    if rates[owner] > 1 { order } else { order.min(network.members[owner].capabilities.input_derivatives) }
+}
+
+/// For every input the one that carries the same quantity the other way between the same two subsystems.
+pub(super) fn twins(network: &Network, names: &Names) -> Vec<Option<usize>> {
+    let unit = |i: usize| {
+        let info = network.members[network.owner_of_input[i]].simulator.info();
+        let variable = info.find(&names.inputs[i].variable)?;
+        info.variables[variable].unit.as_ref().map(|unit| unit.symbol.clone())
+    };
+    let from = |i: usize| match network.wiring.sources(i).collect::<Vec<_>>()[..] {
+        [(output, _)] => Some(network.owner_of_output[output]),
+        _ => None,
+    };
+    let ends: Vec<Option<(usize, usize, String)>> = (0..network.n_inputs)
+        .map(|i| Some((from(i)?, network.owner_of_input[i], unit(i).filter(|u| !u.is_empty())?)))
+        .collect();
+    let mut backward: std::collections::HashMap<(usize, usize, &str), usize> = Default::default();
+    for (i, end) in ends.iter().enumerate() {
+        if let Some((from, to, unit)) = end {
+            backward.entry((*from, *to, unit)).or_insert(i);
+        }
+    }
+    let twin = |end: &Option<(usize, usize, String)>| {
+        end.as_ref().and_then(|(from, to, unit)| backward.get(&(*to, *from, unit.as_str())).copied())
+    };
+    ends.iter().map(twin).collect()
+}
+
+/// Whether an input is a whole number, a boolean or an enumeration: such inputs are held, never extrapolated.
+pub(crate) fn is_discrete(network: &Network, names: &Names, input: usize) -> bool {
+    let info = network.members[network.owner_of_input[input]].simulator.info();
+    info.find(&names.inputs[input].variable).is_some_and(|v| info.variables[v].kind != ValueKind::Real)
+}

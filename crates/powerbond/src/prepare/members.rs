@@ -1,0 +1,138 @@
+//! What is done with single subsystems: refresh, identification, probing, going back.
+
+use super::inputs::is_discrete;
+use crate::Error;
+use crate::catalogue::{self, Ability, Kind, PolicySpec, Without, feeds_through};
+use crate::source::{At, Place};
+use crate::system::{FeedThroughSpec, Identify, Refresh, System};
+use powerbond_core::identification::{Identifier, Role};
+use powerbond_core::network::{Names, Network};
+use powerbond_core::suggest::hint;
+
+impl System {
+    /// Members that re-read feed-through outputs, in feed-through order.
+    pub(super) fn refreshed(&self, network: &Network, names: &Names) -> Result<Vec<usize>, Error> {
+        let fed = (0..network.members.len()).filter(|&s| feeds_through(&network.members[s]));
+        let mut wanted = Vec::new();
+        match &self.method.refresh {
+            Refresh::Off => {}
+            Refresh::All(at) => fed.for_each(|s| wanted.push((s, at.place()))),
+            Refresh::Auto => {
+                let can = fed.filter(|&s| network.members[s].capabilities.can_refresh);
+                can.for_each(|s| wanted.push((s, None)));
+            }
+            Refresh::Some(list) => {
+                for name in list {
+                    wanted.push((subsystem(names, name)?, name.place()));
+                }
+            }
+        }
+        for (s, place) in &wanted {
+            if !network.members[*s].capabilities.can_refresh {
+                return Err(Error::input(
+                    place.clone(),
+                    format!(
+                        "`{}` does not recompute its outputs while time stands still, so it cannot be refreshed. Name those that \
+                         can: refresh = [\"…\"]",
+                        names.subsystems[*s]
+                    ),
+                ));
+            }
+        }
+        let listed = |s: &usize| wanted.iter().any(|(w, _)| w == s);
+        Ok(network.evaluation_order.iter().copied().filter(listed).collect())
+    }
+
+    /// Finds out feed-through while the run goes on, where that is wanted.
+    pub(super) fn identifier(
+        &self,
+        network: &Network,
+        names: &Names,
+        refresh: &[usize],
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Identifier>, Error> {
+        let fed = |s: &usize| feeds_through(&network.members[*s]) && !refresh.contains(s);
+        let improved: Vec<usize> = match &self.method.identify {
+            Identify::Off => Vec::new(),
+            Identify::All => (0..network.members.len()).filter(fed).collect(),
+            Identify::Some(list) => {
+                list.iter().map(|name| subsystem(names, name)).collect::<Result<_, _>>()?
+            }
+        };
+        let known = match self.method.correction.word("feed_through", "none") {
+            "identified" => (0..network.members.len()).filter(fed).collect(),
+            _ => Vec::new(),
+        };
+        for &s in improved.iter().filter(|&&s| catalogue::too_wide(network, s)) {
+            warnings.push(format!(
+                "`{}` has too many coupled inputs for its feed-through to be found out",
+                names.subsystems[s]
+            ));
+        }
+        let mut members: Vec<(usize, Role)> = improved.iter().map(|&s| (s, Role::Improved)).collect();
+        members.extend(known.into_iter().filter(|s| !improved.contains(s)).map(|s| (s, Role::Known)));
+        if matches!(self.method.identify, Identify::All) {
+            members.extend(refresh.iter().map(|&s| (s, Role::Waiting)));
+        }
+        let usable = |i: usize| !is_discrete(network, names, i);
+        let identifier = Identifier::new(network, &members, usable);
+        Ok((!identifier.is_empty()).then_some(identifier))
+    }
+
+    /// Members whose feed-through is found out, or tested against the file, at the start.
+    pub(super) fn probed(&self, network: &Network, names: &Names) -> Vec<usize> {
+        let wanted = |s: &usize| {
+            let spec = self.subsystems.iter().find(|spec| spec.name.value == names.subsystems[*s]);
+            match spec.and_then(|spec| spec.feed_through.as_ref()) {
+                Some(FeedThroughSpec::Probe) => true,
+                Some(FeedThroughSpec::Unknown) => false,
+                Some(FeedThroughSpec::Pairs(_)) => self.simulation.probe,
+                None => self.simulation.probe && !network.members[*s].feed_through_known,
+            }
+        };
+        (0..network.members.len()).filter(wanted).collect()
+    }
+
+    /// Methods that take steps back need every subsystem to be able to.
+    pub(super) fn check_way_back(&self, network: &Network, names: &Names) -> Result<(), Error> {
+        let m = &self.method;
+        let needs =
+            |spec: &&PolicySpec| spec.entry.value.uses() == Some((Ability::Restore, Without::Refused));
+        let stuck = network.members.iter().position(|member| !Ability::Restore.is_in(member));
+        let mut chosen = std::iter::once(&m.estimator).chain(&m.monitors).chain([&m.controller]);
+        let (Some(stuck), Some(spec)) = (stuck, chosen.find(needs)) else { return Ok(()) };
+        let without = |kind: Kind| catalogue::without(kind, Ability::Restore);
+        Err(Error::input(
+            spec.entry.place(),
+            format!(
+                "`{}` cannot go back to a saved state, and {} `{}` takes steps back. Without that work the estimators {} with the \
+                 controllers {}",
+                names.subsystems[stuck],
+                spec.entry.value.kind.key(),
+                spec.name(),
+                without(Kind::Estimator),
+                without(Kind::Controller)
+            ),
+        ))
+    }
+
+    /// Where the feed-through of each subsystem is declared, if the file does.
+    pub(super) fn declared_at(&self, names: &Names) -> Vec<Option<Place>> {
+        let declared = |name: &String| {
+            let spec = self.subsystems.iter().find(|s| s.name.value == *name)?;
+            match spec.feed_through.as_ref()? {
+                FeedThroughSpec::Pairs(at) => at.place(),
+                _ => None,
+            }
+        };
+        names.subsystems.iter().map(declared).collect()
+    }
+}
+
+/// The place of a subsystem that was named.
+fn subsystem(names: &Names, name: &At<String>) -> Result<usize, Error> {
+    names.subsystems.iter().position(|n| *n == name.value).ok_or_else(|| {
+        let hint = hint(&name.value, names.subsystems.iter().map(String::as_str));
+        Error::input(name.place(), format!("there is no subsystem `{}`.{hint}", name.value))
+    })
+}

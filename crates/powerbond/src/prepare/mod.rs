@@ -1,0 +1,310 @@
+//! From a description to something that runs: models are made, names become indices, methods become policies.
+
+mod experiment;
+mod explain;
+mod inputs;
+mod members;
+mod record;
+
+pub(crate) use experiment::never_ends;
+pub(crate) use inputs::is_discrete;
+
+use crate::Error;
+use crate::catalogue::{self, Class, Context, PolicySpec};
+use crate::declare;
+use crate::scenario::Effects;
+use crate::simulators::{self, SharedLog};
+use crate::source::{At, Place};
+use crate::system::{BondPort, System};
+use crate::timing::{Timed, Timing};
+use inputs::{followed, twins};
+use powerbond_core::clock::EndRule;
+use powerbond_core::extrapolation::Feed;
+use powerbond_core::identification::Identifier;
+use powerbond_core::master::{Master, Outcome, Policies, Settings};
+use powerbond_core::network::{BondSpec, ConnectionSpec, Names, NetworkBuilder, PortSpec, VariableName};
+use powerbond_core::observer::{Both, Observer};
+use powerbond_core::verdict::{Circumstances, Verdict};
+use record::{column, port_names};
+use std::sync::Arc;
+
+/// Where the value of a recorded variable is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Input i.
+    Input(usize),
+    /// Output i.
+    Output(usize),
+    /// Probe i.
+    Probe(usize),
+}
+
+/// A system that is ready to run.
+pub struct Prepared {
+    /// The engine.
+    pub master: Master,
+    /// Names behind its indices.
+    pub names: Names,
+    /// Names of the ports of each bond, unique within it.
+    pub ports: Vec<Vec<String>>,
+    /// What is recorded, by name and place.
+    pub columns: Vec<(VariableName, Column)>,
+    /// Names of the estimators; the first one drives the step size.
+    pub estimators: Vec<&'static str>,
+    /// The first estimator drives the step size.
+    pub adaptive: bool,
+    /// Time per subsystem, in the order of `names.subsystems`.
+    pub timings: Vec<Arc<Timing>>,
+    /// Sub-steps of each subsystem in a macro step.
+    pub rates: Vec<u32>,
+    /// Start of the run, in s.
+    pub start: f64,
+    /// End of the run, in s.
+    pub stop: f64,
+    /// Constant or first step, in s.
+    pub step: f64,
+    /// Members that re-read their outputs after each step.
+    pub refreshed: Vec<usize>,
+    /// What the user should know before trusting the run.
+    pub warnings: Vec<String>,
+    /// Watches the run and judges it.
+    pub verdict: Verdict,
+    /// What each subsystem can do.
+    pub classes: Vec<Class>,
+    /// What the subsystem of each input is given.
+    pub feeds: Vec<Feed>,
+    /// What FMUs said.
+    pub log: SharedLog,
+    /// Where the feed-through of each subsystem is declared, if the file does.
+    declared_at: Vec<Option<Place>>,
+}
+
+impl Prepared {
+    /// Makes the whole run; errors get names.
+    pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        let outcome = self.master.run(&mut Both(&mut self.verdict, observer));
+        for &s in self.master.lowered() {
+            self.refreshed.retain(|&r| r != s);
+            self.classes[s] = self.classes[s].without_refresh();
+            self.warnings.push(format!(
+                "`{}` says that it recomputes its outputs while time stands still, and does not: it is not refreshed (class {})",
+                self.names.subsystems[s],
+                self.classes[s].name()
+            ));
+        }
+        outcome.map_err(|error| self.explain(&error))
+    }
+
+    /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
+    pub fn unit(&self, name: &VariableName) -> &str {
+        let place = self.names.subsystems.iter().position(|s| *s == name.subsystem);
+        let info = place.map(|s| self.master.network().members[s].simulator.info());
+        let unit = info.and_then(|i| i.variables[i.find(&name.variable)?].unit.as_ref());
+        unit.map_or("", |u| u.symbol.as_str())
+    }
+}
+
+impl System {
+    /// Checks everything and makes the engine.
+    pub fn prepare(&self) -> Result<Prepared, Error> {
+        self.prepare_with(false)
+    }
+
+    /// As [`System::prepare`]; `allow_nonfinite` lets a run go on with NaN and infinite outputs.
+    pub fn prepare_with(&self, allow_nonfinite: bool) -> Result<Prepared, Error> {
+        let (start, stop, step) = self.experiment()?;
+        let mut warnings = self.notes.clone();
+        let log = SharedLog::default();
+        let (builder, timings) = self.simulators(&log, &mut warnings)?;
+        let recorded = self.recorded(&builder)?;
+        let effects = match &self.scenario {
+            Some(scenario) => Effects::new(self, scenario, &builder, start, stop, &mut warnings)?,
+            None => Effects::default(),
+        };
+        let builder = recorded.iter().cloned().fold(self.couple(builder, &effects)?, NetworkBuilder::record);
+        let (mut network, names) =
+            builder.build().map_err(|e| Error::input(self.place_of(&e), e.to_string()))?;
+
+        let holds = self.holds(&network, &names)?;
+        let rates = self.rates(&names, step)?;
+        self.warn_of_holds(&network, &names, &holds, &rates, &mut warnings);
+        if self.method.slopes.value {
+            warnings.extend(self.slope_warnings(&network, &names, &holds)?);
+        }
+        self.warn_of_first_step(step, &mut warnings);
+        let (controller, step) = self.steering(&network, &names, (stop - start, step), &mut warnings);
+        let adaptive = controller.name() != "fixed";
+        let quantum = self.own_steps(&network, &names, &rates, step, adaptive)?;
+        let refresh = self.refreshed(&network, &names)?;
+        let classes = network.members.iter().map(Class::of).collect();
+        let feeds = catalogue::feeds(&mut network, &names, &self.method.values_only, &refresh)?;
+        let identifier = self.identifier(&network, &names, &refresh, &mut warnings)?;
+        let context = Context {
+            network: &network,
+            names: &names,
+            holds: &holds,
+            feeds: &feeds,
+            rates: &rates,
+            start,
+            duration: stop - start,
+            step,
+            bonds: names
+                .bond_order
+                .iter()
+                .map(|&b| (self.bonds[b].tolerance, self.bonds[b].energy_scale))
+                .collect(),
+        };
+        let (policies, estimators) = self.policies(&controller, identifier, &context)?;
+        let verdict = Verdict::new(
+            &network,
+            &Circumstances {
+                holds: (0..holds.len()).map(|i| followed(&network, &rates, i, holds[i])).collect(),
+                corrects: policies.correction.is_some(),
+                refresh: refresh.clone(),
+                twins: twins(&network, &names),
+                discrete: (0..holds.len()).map(|i| is_discrete(&network, &names, i)).collect(),
+                start,
+                stop,
+            },
+        );
+        let settings = Settings {
+            changes: effects.changes(&network, &names, &mut warnings),
+            quantum,
+            refresh: refresh.clone(),
+            probe: self.probed(&network, &names),
+            allow_nonfinite,
+            ..self.settings(start, stop)
+        };
+        let columns =
+            recorded.into_iter().filter_map(|name| column(&names, &name).map(|c| (name, c))).collect();
+        Ok(Prepared {
+            refreshed: refresh,
+            declared_at: self.declared_at(&names),
+            ports: port_names(&network, &names),
+            master: Master::new(network, policies, settings),
+            names,
+            columns,
+            estimators,
+            adaptive,
+            timings,
+            rates,
+            start,
+            stop,
+            step,
+            warnings,
+            verdict,
+            classes,
+            feeds,
+            log,
+        })
+    }
+
+    /// Makes every subsystem, in name order, each with something that takes its time.
+    fn simulators(
+        &self,
+        log: &SharedLog,
+        warnings: &mut Vec<String>,
+    ) -> Result<(NetworkBuilder, Vec<Arc<Timing>>), Error> {
+        let mut builder = NetworkBuilder::new();
+        let mut timings = Vec::new();
+        let mut ordered: Vec<_> = self.subsystems.iter().collect();
+        ordered.sort_by(|a, b| a.name.value.cmp(&b.name.value));
+        for spec in ordered {
+            let simulator = simulators::make(self, spec, log, warnings)?;
+            let (timed, timing) = Timed::new(declare::apply(spec, simulator)?);
+            timings.push(timing);
+            builder = builder.subsystem(&spec.name.value, Box::new(timed));
+        }
+        Ok((builder, timings))
+    }
+
+    /// Adds connections, external inputs and bonds.
+    fn couple(&self, mut builder: NetworkBuilder, effects: &Effects) -> Result<NetworkBuilder, Error> {
+        for c in &self.connections {
+            builder = builder.connection(ConnectionSpec {
+                from: c.from.iter().map(|(name, gain)| (name.value.clone(), *gain)).collect(),
+                to: c.to.value.clone(),
+                offset: c.offset,
+                convert_units: c.convert_units,
+            });
+        }
+        for (name, signal) in &self.inputs {
+            let signal = signal.signal(self.folder(), &name.value.to_string())?;
+            builder = builder.external(name.value.clone(), effects.change(&name.value, signal));
+        }
+        for (name, start) in effects.inputs(self) {
+            let signal = effects.change(&name, start);
+            builder = builder.external(name, signal);
+        }
+        let plain = |names: &[At<VariableName>]| names.iter().map(|n| n.value.clone()).collect();
+        for bond in &self.bonds {
+            let port = |p: &BondPort| PortSpec {
+                inputs: plain(&p.inputs),
+                outputs: plain(&p.outputs),
+                sign: p.sign.value,
+                ratio: p.ratio,
+            };
+            let ports = bond.ports.iter().map(port).collect();
+            builder = builder.bond(BondSpec { name: bond.name.value.clone(), ports });
+        }
+        Ok(builder)
+    }
+
+    /// The policies, and the names of the estimators among them.
+    fn policies(
+        &self,
+        controller: &PolicySpec,
+        identifier: Option<Identifier>,
+        context: &Context<'_>,
+    ) -> Result<(Policies, Vec<&'static str>), Error> {
+        let method = &self.method;
+        self.check_way_back(context.network, context.names)?;
+        let (mut estimators, mut names) = (Vec::new(), Vec::new());
+        for spec in std::iter::once(&method.estimator).chain(&method.monitors) {
+            if let Some(estimator) = catalogue::estimator(spec, context)? {
+                estimators.push(estimator);
+                names.push(spec.name());
+            }
+        }
+        if controller.name() != "fixed" && method.estimator.name() == "none" {
+            return Err(Error::input(
+                method.controller.entry.place(),
+                format!(
+                    "controller `{}` needs an estimator to steer by; add `estimator = {{ kind = \"energy\", … }}`, \"predictor\" or \"richardson\"",
+                    method.controller.name()
+                ),
+            ));
+        }
+        let policies = Policies {
+            schedule: catalogue::schedule(&method.schedule, method.variable_hold, context)?,
+            extrapolation: catalogue::extrapolation(method.variable_hold, context),
+            correction: catalogue::correction(&method.correction, context)?,
+            estimators,
+            controller: catalogue::controller(controller, self.steered_by_jumps(), context)?,
+            identifier,
+        };
+        Ok((policies, names))
+    }
+
+    fn steered_by_jumps(&self) -> bool {
+        self.method.estimator.name() == "jump"
+    }
+
+    /// What the file alone decides of the engine's settings.
+    fn settings(&self, start: f64, stop: f64) -> Settings {
+        let s = &self.simulation;
+        Settings {
+            worker_threads: s.worker_threads,
+            end_rule: match s.end {
+                EndRule::Exact if self.steered_by_jumps() => EndRule::Halved,
+                rule => rule,
+            },
+            land_on: s.output_interval.as_ref().filter(|_| s.land_on_output.value).map(|d| d.value),
+            quadrature: self.method.quadrature,
+            initial: s.initial,
+            sample_feed_through: true,
+            slopes: self.method.slopes.value,
+            ..Settings::new(start, stop)
+        }
+    }
+}

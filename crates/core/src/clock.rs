@@ -42,6 +42,8 @@ pub struct Clock {
     quantum: Option<f64>,
     /// Times that subsystems announced as the run went on, to be hit exactly, increasing; never more than fit without allocation.
     expected: Vec<f64>,
+    /// Whether they count.
+    heeds_announced: bool,
     /// How many of them the last step had.
     quanta: f64,
 }
@@ -97,13 +99,14 @@ impl Clock {
             landed: 0,
             quantum: None,
             expected: Vec::with_capacity(MOST_EXPECTED),
+            heeds_announced: true,
             quanta: 0.0,
         }
     }
 
     /// A discontinuity was announced for `t`; times that are past or beyond the end are ignored.
     pub fn expect(&mut self, t: f64) {
-        if !(t > self.t && t < self.stop) {
+        if !(self.heeds_announced && t > self.t && t < self.stop) {
             return;
         }
         let place = self.expected.partition_point(|&known| known < t);
@@ -118,6 +121,12 @@ impl Clock {
     /// counts as two, or steps that grow by no more than that would never become longer.
     pub fn in_multiples_of(mut self, quantum: f64) -> Self {
         self.quantum = Some(quantum);
+        self
+    }
+
+    /// Announced times shorten no step: somebody takes steps of certain lengths only.
+    pub fn without_announced(mut self) -> Self {
+        self.heeds_announced = false;
         self
     }
 

@@ -60,6 +60,10 @@ pub enum ArchiveError {
         "entry `{entry}` unpacks to {bytes} bytes, more than {limit} times its packed size; the file is refused"
     )]
     Ratio { entry: String, bytes: u64, limit: u64 },
+    #[error(
+        "up to entry `{entry}` it unpacks to {bytes} bytes, more than {limit} times its own size; the file is refused"
+    )]
+    RatioInAll { entry: String, bytes: u64, limit: u64 },
     #[error("it has no `{entry}`{}", instead_in(folder))]
     Missing { entry: String, folder: Option<String> },
     #[error("`{}` cannot be written: {error}. Set TMPDIR to a folder with space and execute permission", path.display())]

@@ -3,8 +3,10 @@
 use crate::elf;
 use crate::error::LibraryError;
 use crate::preload;
+use crate::process::Threads;
 use libloading::Symbol;
 use std::fs;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 /// Names of this platform's folder, FMI 3's and FMI 2's; none for platforms that neither standard names.
@@ -77,10 +79,21 @@ fn listing(folder: &Path, nothing: &str) -> String {
     if names.is_empty() { nothing.to_owned() } else { names.join(", ") }
 }
 
-/// A loaded library; unloaded when dropped.
+/// A loaded library; unloaded when dropped, unless there are threads that may be in its code.
 pub struct Library {
-    handle: libloading::Library,
+    handle: ManuallyDrop<libloading::Library>,
     name: String,
+    /// Those that ran before it was loaded.
+    threads: Threads,
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        if !self.threads.have_more() {
+            // Safety: `ManuallyDrop::drop`: this is the end of the only owner, and nothing uses the handle after it.
+            unsafe { ManuallyDrop::drop(&mut self.handle) };
+        }
+    }
 }
 
 impl Library {
@@ -91,12 +104,13 @@ impl Library {
             return Err(LibraryError::Load { library: name, message });
         }
         preload::always();
+        let threads = Threads::now();
         let mut opened = open_now(path).map_err(|error| text(&error));
         if opened.as_ref().is_err_and(|message| preload::for_missing(message)) {
             opened = open_now(path).map_err(|error| text(&error));
         }
         match opened {
-            Ok(handle) => Ok(Library { handle, name }),
+            Ok(handle) => Ok(Library { handle: ManuallyDrop::new(handle), name, threads }),
             Err(message) => {
                 let message = format!("{message}{}", preload::advice(&message));
                 Err(LibraryError::Load { library: name, message })

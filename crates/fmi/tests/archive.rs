@@ -58,6 +58,12 @@ fn bombs_are_refused_by_size_ratio_count_and_depth() {
     let zeros = vec![0; 40 << 20];
     let path = integrator(&[("resources/zeros", &zeros)]);
     check(&path, &["`resources/zeros` unpacks to", "500 times its packed size"]);
+    let xml = format!("<a>{}</a>", " ".repeat(40 << 20));
+    check(&zip("blank.fmu", &[("modelDescription.xml", xml.as_bytes())]), &["500 times its packed size"]);
+    // Each of them is small enough for any ratio, all of them are not.
+    let names: Vec<String> = (0..4).map(|n| format!("resources/{n}")).collect();
+    let parts: Vec<(&str, &[u8])> = names.iter().map(|n| (n.as_str(), &zeros[..8 << 20])).collect();
+    check(&integrator(&parts), &["up to entry `resources/2`", "500 times its own size"]);
     let small = |limits: Limits, wanted: &[&str]| {
         check_with(&integrator(&[("resources/x", &[7; 5000])]), limits, wanted);
     };

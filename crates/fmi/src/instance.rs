@@ -238,6 +238,25 @@ impl FmuSubsystem {
         self.fmu.fail(InstanceError::Status { name: name.to_owned(), call, status, log }.into())
     }
 
+    /// Two inputs of FMI 1 and 2 may be names of one variable: the value that is set last would count, without a word.
+    fn refuse_one_input_twice(&self, binding: &Binding) -> Result<(), SubsystemError> {
+        let variables = &self.fmu.description().variables;
+        let mut known = BTreeMap::new();
+        for &input in &binding.inputs {
+            let port = self.ports.places[input];
+            let variable = &variables[port.variable as usize];
+            let key = (variable.kind, variable.reference, port.element);
+            if let Some(other) = known.insert(key, &variable.name) {
+                let (name, reference) = (&variable.name, variable.reference);
+                let message = format!(
+                    "its inputs `{other}` and `{name}` are one variable (value reference {reference}); only one of them can be fed"
+                );
+                return Err(SubsystemError::Infeasible { message });
+            }
+        }
+        Ok(())
+    }
+
     /// The real inputs among `bound`: references and places.
     fn real_inputs(&self, bound: &[usize]) -> (Vec<u32>, Vec<u32>) {
         let variables = &self.fmu.description().variables;
@@ -363,6 +382,7 @@ impl Subsystem for FmuSubsystem {
     }
 
     fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
+        self.refuse_one_input_twice(binding)?;
         let description = self.fmu.description();
         let events = self.stepper.event_mode;
         let route = |bound: &[usize]| Route::new(&self.fmu, &self.ports, bound, events);

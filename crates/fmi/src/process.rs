@@ -5,9 +5,13 @@ use std::ffi::c_int;
 use std::path::PathBuf;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The exit code of a process that a model ended.
 pub const ENDED_BY_A_MODEL: u8 = 5;
+
+/// How long the thread that writes rows needs for those that it has: it looks after them at least once a second.
+const ROWS_REACH_THE_DISK: Duration = Duration::from_millis(1200);
 
 static LEAVING: AtomicBool = AtomicBool::new(false);
 
@@ -35,6 +39,7 @@ extern "C" fn ended() {
     let message = "error: a model ended the process: its FMU called `exit`. What was on disk by then is kept; \
                    `-v` shows what the FMUs said before\n";
     let _ = std::io::Write::write_all(&mut std::io::stderr(), message.as_bytes());
+    std::thread::sleep(ROWS_REACH_THE_DISK);
     // Safety: ends the process at once; there is nobody to return to.
     unsafe { _exit(ENDED_BY_A_MODEL.into()) }
 }

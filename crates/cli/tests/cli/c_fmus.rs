@@ -412,6 +412,8 @@ fn a_model_that_ends_the_process_does_not_end_it_well() {
     assert!(run.err.contains("a model ended the process"), "{}", run.err);
     let summary = std::fs::read_to_string(lab.dir.join("out/summary.json")).unwrap();
     assert!(summary.contains("\"running\""), "{summary}");
+    // The start and the steps up to 0.5 s.
+    assert_eq!(lab.results().column("time").len(), 6);
 }
 
 #[test]

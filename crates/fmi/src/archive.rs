@@ -4,7 +4,7 @@ use crate::error::ArchiveError;
 use crate::folder::PrivateFolder;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use zip::ZipArchive;
 
@@ -129,7 +129,7 @@ impl Archive {
             Source::Folder(root) => {
                 let file = match File::open(root.join(name)) {
                     Ok(file) => file,
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
                     Err(error) => return Err(failed(error)),
                 };
                 file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -169,7 +169,13 @@ impl Archive {
         let mut total = Total { bytes: 0, packed };
         for (index, entry) in entries.iter().enumerate() {
             let path = folder.path().join(&entry.name);
-            let write_error = |error| ArchiveError::Write { path: path.clone(), error };
+            let write_error = |error: std::io::Error| match error.kind() {
+                // The folder is new: what is in the way comes from the file, too.
+                ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                    ArchiveError::Twice { entry: entry.name.clone() }
+                }
+                _ => ArchiveError::Write { path: path.clone(), error },
+            };
             if entry.is_folder {
                 fs::create_dir_all(&path).map_err(write_error)?;
                 continue;
@@ -200,7 +206,10 @@ fn check_entry(
     let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     let escapes = name.starts_with('/')
         || parts.is_empty() && !is_folder
-        || parts.iter().any(|part| *part == ".." || part.contains([':', '\0']));
+        || parts
+            .iter()
+            .any(|part| *part == ".." || part.contains('\0') || cfg!(windows) && part.contains(':'))
+        || parts.first().is_some_and(|part| part.as_bytes().get(1) == Some(&b':'));
     if escapes {
         return Err(ArchiveError::Escapes { entry: raw });
     }

@@ -94,6 +94,8 @@ pub enum DescriptionProblem {
     TooManyNodes { limit: u32 },
     #[error("elements are nested more than {limit} deep")]
     TooDeep { limit: usize },
+    #[error("an element has more than {limit} attributes")]
+    TooManyAttributes { limit: usize },
     #[error("the encoding is not supported or the bytes do not fit it; save the file as UTF-8")]
     Encoding,
     #[error("the root element is `{found}`, `{expected}` is needed")]

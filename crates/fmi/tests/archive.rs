@@ -43,6 +43,13 @@ fn escaping_names_are_refused() {
 }
 
 #[test]
+#[cfg(unix)]
+fn names_that_this_system_allows_are_taken() {
+    let path = integrator(&[("resources/2026-01-01T12:00.csv", b"x"), ("~/x", b"x"), ("./a//b", b"x")]);
+    Fmu::open(path).unwrap().load().unwrap();
+}
+
+#[test]
 fn symbolic_links_are_refused() {
     let path = common::scratch().join("link.fmu");
     let mut writer = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
@@ -111,6 +118,7 @@ fn no_file_makes_the_reader_panic() {
 fn entries_of_one_name_and_missing_descriptions_are_refused() {
     check(&zip("empty.fmu", &[("readme.txt", b"hello")]), &["no `modelDescription.xml`"]);
     check(&integrator(&[("resources/a", b"1"), ("resources\\a", b"2")]), &["`resources/a` occurs twice"]);
+    check(&integrator(&[("resources/a", b"1"), ("resources/a/b", b"2")]), &["`resources/a/b` occurs twice"]);
 }
 
 #[test]
@@ -130,6 +138,12 @@ fn libraries_that_do_not_fit_are_named() {
     check(&with(&[(&entry, b"\x7fELF but not really")]), &["`integrator2", "does not load: "]);
     let library = library("integrator2");
     check(&with(&[(&entry, &library[..library.len() / 2])]), &["does not load: "]);
+    #[cfg(target_os = "linux")]
+    {
+        // Byte 18 names the processor: 8 is MIPS.
+        let foreign = [&library[..18], &[8, 0], &library[20..]].concat();
+        check(&with(&[(&entry, &foreign)]), &["for another processor (ELF machine 8)"]);
+    }
     // A library of another standard lacks every function.
     check(&with(&[(&entry, &common::library("integrator3"))]), &["lacks the function `fmi2Instantiate`"]);
 }

@@ -34,8 +34,6 @@ pub(crate) struct Machine {
     steps: Cell<u32>,
     /// The instance was made with `eventModeUsed` (FMI 3).
     event_mode: bool,
-    /// The time event that the last handling of events announced.
-    next_event: Cell<Option<f64>>,
     /// Shared by all instances of the FMU.
     fatal: Arc<AtomicBool>,
 }
@@ -49,7 +47,6 @@ impl Machine {
             rounded: Cell::new(false),
             steps: Cell::new(0),
             event_mode,
-            next_event: Cell::new(None),
             fatal,
         }
     }
@@ -65,12 +62,17 @@ impl Machine {
 
     /// The time of the next event, in s, if the FMU announced one.
     pub fn next_event(&self) -> Option<f64> {
-        self.next_event.get()
+        match &self.calls {
+            Calls::Fmi3(instance) => instance.next_event().get(),
+            _ => None,
+        }
     }
 
     /// Another state has another next event, or none.
     pub fn set_next_event(&self, next: Option<f64>) {
-        self.next_event.set(next);
+        if let Calls::Fmi3(instance) = &self.calls {
+            instance.next_event().set(next);
+        }
     }
 
     pub fn set_phase(&self, phase: Phase) {
@@ -172,7 +174,7 @@ impl Machine {
                 });
             }
             if !again {
-                self.next_event.set(next_event);
+                instance.next_event().set(next_event);
                 return self.check(instance.enter_step_mode(), call);
             }
         }
@@ -186,7 +188,7 @@ impl Machine {
         self.enter_event_mode()?;
         self.settle_events()?;
         // What is over is not announced again, or it would be due for ever.
-        self.next_event.set(self.next_event.get().filter(|next| *next > t));
+        self.set_next_event(self.next_event().filter(|next| *next > t));
         Ok(())
     }
 
@@ -205,7 +207,7 @@ impl Machine {
             }
             _ => {
                 self.check(self.calls.reset(), self.calls.names().reset)?;
-                self.next_event.set(None);
+                self.set_next_event(None);
                 self.phase.set(Phase::Instantiated);
                 Ok(())
             }

@@ -89,8 +89,6 @@ pub(crate) struct Crossed {
 pub(crate) struct Stepper {
     /// The time of the kept state.
     pub saved_time: f64,
-    /// The next event that it knew.
-    pub saved_event: Option<f64>,
     /// The engine keeps states: an unfinished step is given back to it instead of being continued with old inputs.
     pub engine_goes_back: bool,
     pub event_mode: bool,
@@ -104,6 +102,8 @@ pub(crate) struct Stepper {
     pub middle: Vec<f64>,
     /// Steps that fell into pieces.
     pub interrupted: u64,
+    /// The next event that the kept state knew.
+    pub saved_event: Option<f64>,
 }
 
 impl Stepper {

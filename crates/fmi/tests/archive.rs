@@ -148,6 +148,41 @@ fn libraries_that_do_not_fit_are_named() {
     check(&with(&[(&entry, &common::library("integrator3"))]), &["lacks the function `fmi2Instantiate`"]);
 }
 
+/// An FMU that needs `libmiddle.so`, which needs `libend.so`; both lie beside it, and nothing tells the loader so.
+#[test]
+#[cfg(target_os = "linux")]
+fn libraries_that_an_fmu_brings_along_are_found() {
+    let folder = common::scratch();
+    let cc = |arguments: &[&str]| {
+        let status = std::process::Command::new("cc").current_dir(&folder).args(arguments).status().unwrap();
+        assert!(status.success());
+    };
+    std::fs::write(folder.join("end.c"), "int end(void) { return 1; }").unwrap();
+    std::fs::write(folder.join("middle.c"), "int end(void); int middle(void) { return end(); }").unwrap();
+    let shared = ["-shared", "-fPIC", "-Wl,--no-as-needed"];
+    cc(&[&shared[..], &["-o", "libend.so", "end.c", "-Wl,-soname,libend.so"]].concat());
+    cc(&[&shared[..], &["-o", "libmiddle.so", "middle.c", "-Wl,-soname,libmiddle.so", "-L.", "-lend"]]
+        .concat());
+    let source = common::sources().join("integrator2.c");
+    let source = source.to_str().unwrap();
+    cc(&[&shared[..], &["-o", "integrator2.so", source, "-L.", "-lmiddle", "-lm", "-Wl,-rpath-link,."]]
+        .concat());
+    let read =
+        |name: &str| (format!("binaries/{PLATFORM_2}/{name}"), std::fs::read(folder.join(name)).unwrap());
+    let parts = ["integrator2.so", "libmiddle.so", "libend.so"].map(read);
+    let xml = description("integrator2");
+    let with = |count: usize| {
+        let parts = parts[..count].iter().map(|(name, bytes)| (name.as_str(), &bytes[..]));
+        let entries: Vec<_> =
+            std::iter::once(("modelDescription.xml", xml.as_bytes())).chain(parts).collect();
+        zip("x.fmu", &entries)
+    };
+    // In this order: a library that is loaded already is missing nowhere.
+    check(&with(1), &["`integrator2.so` does not load: libmiddle.so: "]);
+    check(&with(2), &["`integrator2.so` does not load: libend.so: "]);
+    Fmu::open(with(3)).unwrap().load().unwrap();
+}
+
 #[test]
 fn other_kinds_of_fmus_are_named() {
     let edited = |from: &str, to: &str| {

@@ -5,7 +5,6 @@ use crate::text::{print, significant, table};
 use powerbond::Error;
 use powerbond::bench::{Quantity, Report, Row, SUITES, Suite};
 use std::io::IsTerminal;
-use std::process::ExitCode;
 
 /// Options of `bench`.
 #[derive(clap::Args)]
@@ -24,10 +23,10 @@ pub struct Arguments {
 }
 
 /// Runs the command: exit 7 if a quantity does not hold.
-pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     if arguments.suite == "list" {
         list(arguments.json)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(0);
     }
     let Some(suite) = SUITES.iter().find(|s| s.name == arguments.suite) else {
         let hint = powerbond::core::suggest::hint(&arguments.suite, SUITES.iter().map(|s| s.name));
@@ -59,7 +58,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     } else {
         print(&describe(&report))?;
     }
-    Ok(if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(7) })
+    Ok(if report.failed == 0 { 0 } else { 7 })
 }
 
 fn list(json: bool) -> Result<(), Error> {

@@ -4,7 +4,6 @@ use crate::text::{print, quantity, significant, table};
 use powerbond::Error;
 use powerbond::results::{Comparison, Tolerance, compare};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Options of `compare`.
 #[derive(clap::Args)]
@@ -25,7 +24,7 @@ pub struct Arguments {
 }
 
 /// Runs the command: exit 7 if a variable is farther apart than allowed.
-pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let given = arguments.rtol.is_some() || arguments.atol.is_some();
     let tolerance = given.then(|| Tolerance {
         relative: arguments.rtol.unwrap_or(0.0),
@@ -53,7 +52,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
             comparison.from, comparison.to
         );
     }
-    Ok(if comparison.exceeded == 0 { ExitCode::SUCCESS } else { ExitCode::from(7) })
+    Ok(if comparison.exceeded == 0 { 0 } else { 7 })
 }
 
 fn describe(c: &Comparison) -> String {

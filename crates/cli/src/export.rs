@@ -6,7 +6,6 @@ use powerbond::core::models::{self, ParameterValue};
 use powerbond::core::suggest::hint;
 use powerbond_export::{Export, ExportError, FmiVersion, Library};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Options of `export`.
 #[derive(clap::Args)]
@@ -31,7 +30,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let name = &arguments.model;
     let Some(model) = models::find(name) else {
         let hint = hint(name, models::ALL.iter().map(|m| m.name));
@@ -56,7 +55,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
             bytes.div_ceil(1000)
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 fn assignment(text: &str) -> Result<(String, ParameterValue), Error> {

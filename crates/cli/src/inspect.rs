@@ -8,7 +8,6 @@ use powerbond::fmi::probe::probe;
 use powerbond::fmi::{Fmu, Options};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Options of `inspect`.
 #[derive(clap::Args)]
@@ -33,7 +32,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let fail = |e: powerbond::fmi::FmuError| Error::input(None, e.to_string());
     let fmu = Fmu::open(&arguments.fmu).map_err(fail)?;
     let description = fmu.description();
@@ -62,7 +61,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         let message = format!("{}: {} finding(s) with --strict", arguments.fmu.display(), findings.len());
         return Err(Error::input(None, message));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 /// What trying an FMU out came to.

@@ -17,7 +17,7 @@ mod text;
 mod tune;
 
 use clap::{Parser, Subcommand};
-use std::process::ExitCode;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Co-simulation that follows the energy through the coupling.
 ///
@@ -36,8 +36,8 @@ struct Arguments {
 const AFTER_HELP: &str = "\
 Start with:  powerbond run examples/quarter-car
 
-Exit codes: 0 ok · 1 a bug of ours · 2 usage · 3 input refused · 4 model error · 7 no convergence, step floor or
-accuracy limit exceeded · 8 output error · 130 Ctrl-C · 143 terminated";
+Exit codes: 0 ok · 1 a bug of ours · 2 usage · 3 input refused · 4 model error · 5 a model ended the process ·
+7 no convergence, step floor or accuracy limit exceeded · 8 output error · 130 Ctrl-C · 143 terminated";
 
 #[derive(Subcommand)]
 enum Command {
@@ -63,25 +63,30 @@ enum Command {
     Methods(methods::Arguments),
 }
 
-fn main() -> ExitCode {
-    let Arguments { verbose, command } = Arguments::parse();
-    logging::begin(verbose);
+fn main() {
+    let arguments = Arguments::parse();
+    powerbond::fmi::process::guard();
+    // A panic is a bug of ours, and told as one by its own message.
+    let code = catch_unwind(AssertUnwindSafe(|| run(&arguments))).unwrap_or(1);
+    powerbond::fmi::process::leave(code)
+}
+
+/// Runs the command; its exit code.
+fn run(Arguments { verbose, command }: &Arguments) -> u8 {
+    logging::begin(*verbose);
     let result = text::keep_stdout().and_then(|()| match command {
-        Command::Run(arguments) => run::main(&arguments, verbose > 0),
-        Command::Inspect(arguments) => inspect::main(&arguments),
-        Command::Check(arguments) => check::main(&arguments),
-        Command::Report(arguments) => report::main(&arguments),
-        Command::Compare(arguments) => compare::main(&arguments),
-        Command::Tune(arguments) => tune::main(&arguments),
-        Command::Bench(arguments) => bench::main(&arguments),
-        Command::Export(arguments) => export::main(&arguments),
-        Command::Methods(arguments) => methods::main(&arguments),
+        Command::Run(arguments) => run::main(arguments, *verbose > 0),
+        Command::Inspect(arguments) => inspect::main(arguments),
+        Command::Check(arguments) => check::main(arguments),
+        Command::Report(arguments) => report::main(arguments),
+        Command::Compare(arguments) => compare::main(arguments),
+        Command::Tune(arguments) => tune::main(arguments),
+        Command::Bench(arguments) => bench::main(arguments),
+        Command::Export(arguments) => export::main(arguments),
+        Command::Methods(arguments) => methods::main(arguments),
     });
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(error.exit_code())
-        }
-    }
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        error.exit_code()
+    })
 }

@@ -6,7 +6,6 @@ use powerbond::catalogue::{self, Kind};
 use powerbond::core::models::{self, Domain, ModelSpec};
 use powerbond::core::subsystem::{Causality, Variable};
 use serde_json::json;
-use std::process::ExitCode;
 
 /// Options of `methods`.
 #[derive(clap::Args)]
@@ -19,7 +18,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let wanted = |name: &str| arguments.name.as_ref().is_none_or(|part| name.contains(part.as_str()));
     let methods: Vec<_> = catalogue::ALL.iter().filter(|e| wanted(e.name)).collect();
     let models: Vec<_> = models::ALL.iter().filter(|m| wanted(m.name)).collect();
@@ -54,7 +53,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
             "models": models.iter().map(model).collect::<Vec<_>>(),
         });
         print(&format!("{document:#}\n"))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(0);
     }
     let mut out = String::new();
     for kind in Kind::ALL {
@@ -86,7 +85,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         }
     }
     print(&out)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 /// The variables of a model with default parameters.

@@ -4,7 +4,6 @@ use crate::text::print;
 use powerbond::Error;
 use powerbond::report::{self, REPORT};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Options of `report`.
 #[derive(clap::Args)]
@@ -21,7 +20,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let file = arguments.output.clone().unwrap_or_else(|| match &arguments.folders[..] {
         [one] => one.join(REPORT),
         _ => PathBuf::from(REPORT),
@@ -34,5 +33,5 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     } else {
         print(&format!("{}\n", file.display()))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }

@@ -6,7 +6,6 @@ use powerbond::report::REPORT;
 use powerbond::results::{Format, Summary, TABLES, VerdictSummary};
 use powerbond::{Error, RealTime, Run, RunOptions, System};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Options of `run`.
 #[derive(clap::Args)]
@@ -96,7 +95,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn main(arguments: &Arguments, logs: bool) -> Result<ExitCode, Error> {
+pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
     let options = RunOptions {
         begin_time: arguments.begin_time,
         end_time: arguments.end_time,
@@ -141,13 +140,13 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<ExitCode, Error> {
     if let Some(error) = error {
         eprintln!("error: {error}");
         eprintln!("what was computed until then is in {}", folder.display());
-        return Ok(ExitCode::from(error.exit_code()));
+        return Ok(error.exit_code());
     }
     if let Some(code) = watch.stopped_by() {
-        return Ok(ExitCode::from(code));
+        return Ok(code);
     }
     summary.exceeded.iter().for_each(|message| eprintln!("error: {message}"));
-    Ok(if summary.exceeded.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(7) })
+    Ok(if summary.exceeded.is_empty() { 0 } else { 7 })
 }
 
 /// The summary in words.

@@ -8,7 +8,6 @@ use powerbond::tune::{Choice, Listener, Point, TuneOptions, Tuning, tune};
 use powerbond::{Error, RunOptions, System};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -52,7 +51,7 @@ const TUNED: &str = "tuned.toml";
 const PICTURE: &str = "tune.svg";
 
 /// Runs the command: exit 7 if no run is as accurate as wanted.
-pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
+pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let options = RunOptions {
         end_time: arguments.end_time,
         step_size: arguments.step_size,
@@ -71,7 +70,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
         bar.finish_and_clear();
     }
     let Some(tuning) = tuning else {
-        return Ok(ExitCode::from(128 + progress.signal.load(Ordering::Relaxed) as u8));
+        return Ok(128 + progress.signal.load(Ordering::Relaxed) as u8);
     };
     std::fs::create_dir_all(&folder).map_err(|e| Error::output(&folder, &e))?;
     write(&folder.join(PICTURE), &tuning.svg())?;
@@ -87,10 +86,10 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Error> {
     }
     tuning.notes.iter().for_each(|note| eprintln!("note: {note}"));
     Ok(match &tuning.choice {
-        Some(choice) if choice.reached => ExitCode::SUCCESS,
+        Some(choice) if choice.reached => 0,
         _ => {
             eprintln!("error: no run has an error of {} or less", percent(tuning.wanted));
-            ExitCode::from(7)
+            7
         }
     })
 }

@@ -58,6 +58,10 @@ impl<T: Around> Subsystem for T {
         Around::start(self)
     }
 
+    fn next_event(&self) -> Option<f64> {
+        self.inner().next_event()
+    }
+
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
         Around::advance(self, span, u, y)
     }

@@ -42,6 +42,8 @@ pub struct Clock {
     quantum: Option<f64>,
     /// Times that subsystems announced as the run went on, to be hit exactly, increasing; never more than fit without allocation.
     expected: Vec<f64>,
+    /// Whether they count.
+    heeds_announced: bool,
     /// How many of them the last step had.
     quanta: f64,
     /// Times that are no further apart than this, in seconds, are one.
@@ -131,6 +133,7 @@ impl Clock {
             landed: 0,
             quantum: None,
             expected: Vec::with_capacity(MOST_EXPECTED),
+            heeds_announced: true,
             quanta: 0.0,
             same,
             target: stop,
@@ -141,7 +144,7 @@ impl Clock {
 
     /// A discontinuity was announced for `t`; times that are past or beyond the end are ignored.
     pub fn expect(&mut self, t: f64) {
-        if !(t > self.t + self.same && t < self.stop) {
+        if !(self.heeds_announced && t > self.t + self.same && t < self.stop) {
             return;
         }
         let place = self.expected.partition_point(|&known| known < t);
@@ -157,6 +160,12 @@ impl Clock {
     /// counts as two, or steps that grow by no more than that would never become longer.
     pub fn in_multiples_of(mut self, quantum: f64) -> Self {
         self.quantum = Some(quantum);
+        self
+    }
+
+    /// Announced times shorten no step: somebody takes steps of certain lengths only.
+    pub fn without_announced(mut self) -> Self {
+        self.heeds_announced = false;
         self
     }
 
@@ -178,15 +187,15 @@ impl Clock {
     }
 
     /// The next time that must be hit; infinite if there is none. Times that are apart by round-off only are one: `3 · 0.1` and
-    /// `0.3` are not two with a step of 6e-17 s between them. The end and known discontinuities are hit to the bit.
+    /// `0.3` are not two with a step of 6e-17 s between them. The end and discontinuities are hit to the bit.
     fn find_target(&self) -> f64 {
         let stop = if self.end_rule == EndRule::Overshoot { f64::INFINITY } else { self.stop };
         let known = self.targets.get(self.next_target).copied();
         let landing = self.landing.map(|interval| self.start + (self.landed + 1) as f64 * interval);
-        let times = [known, self.expected.first().copied(), landing];
-        let first = times.into_iter().flatten().fold(stop, f64::min);
+        let announced = self.expected.first().copied();
+        let first = [known, announced, landing].into_iter().flatten().fold(stop, f64::min);
         let is_near = |t: &f64| *t <= first + self.same;
-        [Some(stop), known].into_iter().flatten().find(is_near).unwrap_or(first)
+        [Some(stop), known, announced].into_iter().flatten().find(is_near).unwrap_or(first)
     }
 
     /// The step that comes nearest to the wished size `h`.

@@ -245,6 +245,10 @@ impl Master {
         if let Some(quantum) = settings.quantum {
             clock = clock.in_multiples_of(quantum);
         }
+        if network.members.iter().any(|m| m.capabilities.constant_step || m.capabilities.fixed_step.is_some())
+        {
+            clock = clock.without_announced();
+        }
         let doubling = Doubling::wanted(&network, &policies);
         let wants_way_back = doubling.is_some()
             || policies.controller.may_reject()
@@ -378,6 +382,11 @@ impl Master {
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.start().map_err(|error| fail(s, error))?;
         }
+        self.network
+            .members
+            .iter()
+            .filter_map(|m| m.simulator.next_event())
+            .for_each(|t| self.clock.expect(t));
         self.transfer(&mut u, at_start)?;
         self.doubt_refresh(&changing, &u);
         self.begin(start);

@@ -321,6 +321,11 @@ pub trait Subsystem: Send {
         Ok(())
     }
 
+    /// When the first discontinuity comes, if it is known after `start`; later ones come with [`Advance::next_event`].
+    fn next_event(&self) -> Option<f64> {
+        None
+    }
+
     /// Sets the inputs, crosses `span` and reads the outputs: one round trip.
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError>;
 

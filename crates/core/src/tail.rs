@@ -63,6 +63,7 @@ impl Around for Tail {
             return Ok(first);
         }
         let second = self.inner.advance(tail, Inputs::constant(&self.end), y)?;
-        Ok(Advance { event: first.event | second.event, ..second })
+        let next_event = second.next_event.or(first.next_event);
+        Ok(Advance { event: first.event | second.event, next_event, ..second })
     }
 }

@@ -4,7 +4,7 @@ use crate::error::ArchiveError;
 use crate::folder::PrivateFolder;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use zip::ZipArchive;
 
@@ -19,7 +19,8 @@ pub struct Limits {
     pub total_bytes: u64,
     /// Folders above an entry.
     pub depth: usize,
-    /// Unpacked over packed size of an entry larger than 16 MiB. Tables of zeros reach 1000, programs 5.
+    /// Unpacked over packed size, of an entry and of all of them, where more than 16 MiB come out. Tables of zeros reach
+    /// 1000, programs 5. Entries that overlap count as often as they are there: that is how small files grow large.
     pub ratio: u64,
     /// Bytes of an XML file.
     pub xml_bytes: u64,
@@ -38,8 +39,22 @@ impl Default for Limits {
     }
 }
 
-/// Entries smaller than this may have any ratio.
+/// What is smaller than this may have any ratio.
 const RATIO_COUNTS_FROM: u64 = 16 << 20;
+
+impl Limits {
+    /// How much may come out of `packed` bytes.
+    fn most_of(&self, packed: u64) -> u64 {
+        packed.max(1).saturating_mul(self.ratio).max(RATIO_COUNTS_FROM)
+    }
+}
+
+/// What came out of a whole file so far.
+struct Total {
+    bytes: u64,
+    /// The size of the file.
+    packed: u64,
+}
 
 /// An FMU on disk. Opening it looks at all names; nothing is written before [`Archive::unpack`].
 pub struct Archive {
@@ -48,7 +63,7 @@ pub struct Archive {
 }
 
 enum Source {
-    Zip { archive: Box<ZipArchive<BufReader<File>>>, entries: Vec<Entry> },
+    Zip { archive: Box<ZipArchive<BufReader<File>>>, entries: Vec<Entry>, bytes: u64 },
     Folder(PathBuf),
 }
 
@@ -85,6 +100,7 @@ impl Archive {
             return Ok(Archive { source: Source::Folder(path), limits });
         }
         let file = File::open(path).map_err(ArchiveError::Open)?;
+        let bytes = file.metadata().map_err(ArchiveError::Open)?.len();
         let mut archive =
             ZipArchive::new(BufReader::new(file)).map_err(|e| ArchiveError::NotZip(e.to_string()))?;
         if archive.len() > limits.entries {
@@ -99,7 +115,7 @@ impl Archive {
             }
             entries.push(entry);
         }
-        Ok(Archive { source: Source::Zip { archive: Box::new(archive), entries }, limits })
+        Ok(Archive { source: Source::Zip { archive: Box::new(archive), entries, bytes }, limits })
     }
 
     /// The bytes of an XML file, or `None` if there is no such entry.
@@ -113,18 +129,24 @@ impl Archive {
             Source::Folder(root) => {
                 let file = match File::open(root.join(name)) {
                     Ok(file) => file,
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
                     Err(error) => return Err(failed(error)),
                 };
                 file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
             }
-            Source::Zip { archive, entries } => {
+            Source::Zip { archive, entries, .. } => {
                 let Some(index) = entries.iter().position(|e| e.name == name) else { return Ok(None) };
                 let file = archive
                     .by_index(index)
                     .map_err(|e| ArchiveError::Entry { entry: name.to_owned(), message: e.to_string() })?;
-                bytes.reserve(file.size().min(limit) as usize);
-                file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+                let packed = file.compressed_size();
+                bytes.reserve(file.size().min(RATIO_COUNTS_FROM) as usize);
+                let most = self.limits.most_of(packed).min(limit);
+                file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
+                if bytes.len() as u64 > most && most < limit {
+                    let (entry, bytes) = (name.to_owned(), bytes.len() as u64);
+                    return Err(ArchiveError::Ratio { entry, bytes, limit: self.limits.ratio });
+                }
             }
         }
         if bytes.len() as u64 > limit { Err(too_big()) } else { Ok(Some(bytes)) }
@@ -139,15 +161,21 @@ impl Archive {
     /// Writes all entries into a private folder; an unpacked folder is used where it is.
     pub fn unpack(self) -> Result<Unpacked, ArchiveError> {
         let limits = self.limits;
-        let (mut archive, entries) = match self.source {
+        let (mut archive, entries, packed) = match self.source {
             Source::Folder(path) => return Ok(Unpacked::Folder(path)),
-            Source::Zip { archive, entries } => (archive, entries),
+            Source::Zip { archive, entries, bytes } => (archive, entries, bytes),
         };
         let folder = PrivateFolder::new()?;
-        let mut total = 0;
+        let mut total = Total { bytes: 0, packed };
         for (index, entry) in entries.iter().enumerate() {
             let path = folder.path().join(&entry.name);
-            let write_error = |error| ArchiveError::Write { path: path.clone(), error };
+            let write_error = |error: std::io::Error| match error.kind() {
+                // The folder is new: what is in the way comes from the file, too.
+                ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                    ArchiveError::Twice { entry: entry.name.clone() }
+                }
+                _ => ArchiveError::Write { path: path.clone(), error },
+            };
             if entry.is_folder {
                 fs::create_dir_all(&path).map_err(write_error)?;
                 continue;
@@ -178,7 +206,10 @@ fn check_entry(
     let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     let escapes = name.starts_with('/')
         || parts.is_empty() && !is_folder
-        || parts.iter().any(|part| *part == ".." || part.contains([':', '\0']));
+        || parts
+            .iter()
+            .any(|part| *part == ".." || part.contains('\0') || cfg!(windows) && part.contains(':'))
+        || parts.first().is_some_and(|part| part.as_bytes().get(1) == Some(&b':'));
     if escapes {
         return Err(ArchiveError::Escapes { entry: raw });
     }
@@ -200,11 +231,11 @@ fn copy_entry(
     out: &mut File,
     path: &Path,
     limits: &Limits,
-    total: &mut u64,
+    total: &mut Total,
 ) -> Result<(), ArchiveError> {
     let damaged = |message: String| ArchiveError::Entry { entry: name.to_owned(), message };
     let mut file = archive.by_index(index).map_err(|e| damaged(e.to_string()))?;
-    let packed = file.compressed_size().max(1);
+    let (most, most_in_all) = (limits.most_of(file.compressed_size()), limits.most_of(total.packed));
     let mut buffer = vec![0; 1 << 16];
     let mut bytes = 0;
     loop {
@@ -213,16 +244,20 @@ fn copy_entry(
             return Ok(());
         }
         bytes += n as u64;
-        *total += n as u64;
+        total.bytes += n as u64;
         let entry = || name.to_owned();
         if bytes > limits.entry_bytes {
             return Err(ArchiveError::TooBig { entry: entry(), limit: limits.entry_bytes });
         }
-        if *total > limits.total_bytes {
+        if total.bytes > limits.total_bytes {
             return Err(ArchiveError::TooBigInAll { entry: entry(), limit: limits.total_bytes });
         }
-        if bytes > RATIO_COUNTS_FROM && bytes / packed > limits.ratio {
+        if bytes > most {
             return Err(ArchiveError::Ratio { entry: entry(), bytes, limit: limits.ratio });
+        }
+        if total.bytes > most_in_all {
+            let bytes = total.bytes;
+            return Err(ArchiveError::RatioInAll { entry: entry(), bytes, limit: limits.ratio });
         }
         out.write_all(&buffer[..n]).map_err(|error| ArchiveError::Write { path: path.to_owned(), error })?;
     }

@@ -6,6 +6,15 @@ use std::path::Path;
 
 const LOAD: u32 = 1;
 
+/// What ELF calls the processor that this runs on.
+const MACHINE: Option<(u16, &str)> = if cfg!(target_arch = "x86_64") {
+    Some((62, "x86_64"))
+} else if cfg!(target_arch = "aarch64") {
+    Some((183, "aarch64"))
+} else {
+    None
+};
+
 /// What is wrong with the file at `path`, if something is. Files that are no ELF are left to the loader.
 pub fn damage(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
@@ -22,6 +31,11 @@ pub fn damage(path: &Path) -> Option<String> {
         word.copy_from_slice(&bytes[at..at + 8]);
         u64::from_le_bytes(word)
     };
+    let machine = u16_at(&head, 18);
+    if MACHINE.is_some_and(|(own, _)| own != machine) {
+        let here = MACHINE.map_or("", |(_, name)| name);
+        return Some(format!("it is for another processor (ELF machine {machine}); this one is {here}"));
+    }
     let (offset, size, count) = (u64_at(&head, 32), u16_at(&head, 54), u16_at(&head, 56));
     if size < 56 {
         return Some("its program headers are too short".to_owned());

@@ -60,6 +60,10 @@ pub enum ArchiveError {
         "entry `{entry}` unpacks to {bytes} bytes, more than {limit} times its packed size; the file is refused"
     )]
     Ratio { entry: String, bytes: u64, limit: u64 },
+    #[error(
+        "up to entry `{entry}` it unpacks to {bytes} bytes, more than {limit} times its own size; the file is refused"
+    )]
+    RatioInAll { entry: String, bytes: u64, limit: u64 },
     #[error("it has no `{entry}`{}", instead_in(folder))]
     Missing { entry: String, folder: Option<String> },
     #[error("`{}` cannot be written: {error}. Set TMPDIR to a folder with space and execute permission", path.display())]
@@ -90,6 +94,8 @@ pub enum DescriptionProblem {
     TooManyNodes { limit: u32 },
     #[error("elements are nested more than {limit} deep")]
     TooDeep { limit: usize },
+    #[error("an element has more than {limit} attributes")]
+    TooManyAttributes { limit: usize },
     #[error("the encoding is not supported or the bytes do not fit it; save the file as UTF-8")]
     Encoding,
     #[error("the root element is `{found}`, `{expected}` is needed")]

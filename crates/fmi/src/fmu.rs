@@ -14,7 +14,7 @@ use crate::ports::Ports;
 use crate::probe::{ProbeError, Probed};
 use crate::settings::{self, Settings};
 use crate::value::Value;
-use crate::{fmi1, fmi2, fmi3};
+use crate::{fmi1, fmi2, fmi3, process};
 use powerbond_core::subsystem::Capabilities;
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -170,10 +170,14 @@ impl Fmu {
         let settings = Settings::new(description, &options.parameters, &options.start, &ports.sizes)
             .map_err(|e| self.fail(e.into()))?;
         let ticket = Ticket::take(&self.shared, interface, name).map_err(|e| self.fail(e.into()))?;
-        let calls = self.make(&loaded, name, options).map_err(|e| self.fail(e.into()))?;
+        let (calls, moved) = process::in_folder(|| self.make(&loaded, name, options));
+        let calls = calls.map_err(|e| self.fail(e.into()))?;
         let event_mode = options.events && interface.has_event_mode;
         let machine = Machine::new(calls, event_mode, self.shared.fatal.clone());
         machine.keep_rounding();
+        if moved {
+            machine.complain_about_folder();
+        }
         Ok(FmuSubsystem::new(self.clone(), loaded, machine, ticket, ports, settings, capabilities, options))
     }
 

@@ -9,6 +9,7 @@ use crate::loaded::{Loaded, intermediate_inputs};
 use crate::machine::{Machine, Phase};
 use crate::packets::Cell;
 use crate::ports::Ports;
+use crate::process;
 use crate::settings::{Setting, Settings};
 use crate::status::OK;
 use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
@@ -108,6 +109,7 @@ impl FmuSubsystem {
                 intermediate: None,
                 engine_goes_back: false,
                 saved_time: f64::NEG_INFINITY,
+                saved_event: None,
                 scratch: Vec::new(),
                 middle: Vec::new(),
                 interrupted: 0,
@@ -195,7 +197,16 @@ impl FmuSubsystem {
         }
         let setting = Setting::new(description, variable, value, self.ports.sizes[v])
             .map_err(|error| self.fmu.fail(error.into()))?;
-        setting.apply(&self.machine).map_err(|error| self.status_error(name, error))
+        let at_event = self.machine.has_events_in_steps();
+        let set = || {
+            if at_event {
+                // FMI 3.0.2 section 2.4.7.4: with `eventModeUsed` tunable parameters change at events only.
+                self.machine.enter_event_mode()?;
+            }
+            setting.apply(&self.machine)?;
+            if at_event { self.machine.settle_events() } else { Ok(()) }
+        };
+        set().map_err(|error| self.status_error(name, error))
     }
 
     /// Reads a text variable.
@@ -225,6 +236,25 @@ impl FmuSubsystem {
         };
         let log = if log.is_empty() { log } else { format!(": {log}") };
         self.fmu.fail(InstanceError::Status { name: name.to_owned(), call, status, log }.into())
+    }
+
+    /// Two inputs of FMI 1 and 2 may be names of one variable: the value that is set last would count, without a word.
+    fn refuse_one_input_twice(&self, binding: &Binding) -> Result<(), SubsystemError> {
+        let variables = &self.fmu.description().variables;
+        let mut known = BTreeMap::new();
+        for &input in &binding.inputs {
+            let port = self.ports.places[input];
+            let variable = &variables[port.variable as usize];
+            let key = (variable.kind, variable.reference, port.element);
+            if let Some(other) = known.insert(key, &variable.name) {
+                let (name, reference) = (&variable.name, variable.reference);
+                let message = format!(
+                    "its inputs `{other}` and `{name}` are one variable (value reference {reference}); only one of them can be fed"
+                );
+                return Err(SubsystemError::Infeasible { message });
+            }
+        }
+        Ok(())
     }
 
     /// The real inputs among `bound`: references and places.
@@ -307,12 +337,31 @@ impl FmuSubsystem {
     }
 
     fn arrive(&mut self, crossed: Crossed, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        let Crossed { reached, event, next_event } = crossed;
+        let Crossed { reached, event } = crossed;
         let received = self.outputs.receive(&self.machine, y);
         self.machine.keep_rounding();
         received?;
         self.time = reached;
-        Ok(Advance { reached, event, next_event })
+        Ok(Advance { reached, event, next_event: self.machine.next_event() })
+    }
+
+    /// From the start values into initialization mode.
+    fn enter_initialization(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
+        self.machine.reset()?;
+        self.stepper.engine_goes_back = false;
+        self.cells.clear();
+        self.inputs.forget();
+        if let StepRule::Constant(first) = &mut self.stepper.rule {
+            *first = None;
+        }
+        self.settings.apply(&self.machine)?;
+        let stop = setup.stop + BEYOND * (setup.stop - setup.start);
+        let experiment = Experiment { tolerance: self.options.tolerance, start: setup.start, stop };
+        let code = self.machine.calls.enter_initialization(&experiment);
+        self.machine.check(code, self.machine.calls.names().enter)?;
+        self.machine.set_phase(Phase::Initialization);
+        self.time = setup.start;
+        self.inputs.fill_gaps(&self.machine)
     }
 
     fn wrong_phase(&self, call: &'static str) -> SubsystemError {
@@ -333,8 +382,10 @@ impl Subsystem for FmuSubsystem {
     }
 
     fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
+        self.refuse_one_input_twice(binding)?;
         let description = self.fmu.description();
-        let route = |bound: &[usize]| Route::new(&self.fmu, &self.ports, bound);
+        let events = self.stepper.event_mode;
+        let route = |bound: &[usize]| Route::new(&self.fmu, &self.ports, bound, events);
         self.inputs = route(&binding.inputs);
         self.outputs = route(&binding.outputs);
         self.probes = route(&binding.probes);
@@ -363,27 +414,17 @@ impl Subsystem for FmuSubsystem {
                 values: vec![0.0; count],
             });
         }
-        self.is_plain = self.stepper.rule == StepRule::Any;
+        self.is_plain = self.stepper.rule == StepRule::Any && !self.stepper.event_mode;
         self.follows = self.stepper.follows();
         Ok(())
     }
 
     fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
-        self.machine.reset()?;
-        self.stepper.engine_goes_back = false;
-        self.cells.clear();
-        self.inputs.forget();
-        if let StepRule::Constant(first) = &mut self.stepper.rule {
-            *first = None;
+        let (entered, moved) = process::in_folder(|| self.enter_initialization(setup));
+        if moved {
+            self.machine.complain_about_folder();
         }
-        self.settings.apply(&self.machine)?;
-        let stop = setup.stop + BEYOND * (setup.stop - setup.start);
-        let experiment = Experiment { tolerance: self.options.tolerance, start: setup.start, stop };
-        let code = self.machine.calls.enter_initialization(&experiment);
-        self.machine.check(code, self.machine.calls.names().enter)?;
-        self.machine.set_phase(Phase::Initialization);
-        self.time = setup.start;
-        self.inputs.fill_gaps(&self.machine)
+        entered
     }
 
     fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
@@ -408,6 +449,10 @@ impl Subsystem for FmuSubsystem {
         self.machine.set_phase(Phase::Stepping);
         self.machine.keep_rounding();
         Ok(())
+    }
+
+    fn next_event(&self) -> Option<f64> {
+        self.machine.next_event()
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
@@ -481,6 +526,7 @@ impl Subsystem for FmuSubsystem {
             .check(self.machine.calls.get_state(&mut self.state), self.machine.calls.names().get_state)?;
         self.stepper.engine_goes_back = true;
         self.stepper.saved_time = self.time;
+        self.stepper.saved_event = self.machine.next_event();
         Ok(())
     }
 
@@ -491,6 +537,7 @@ impl Subsystem for FmuSubsystem {
         self.machine.check(self.machine.calls.set_state(self.state), self.machine.calls.names().set_state)?;
         self.machine.set_phase(Phase::Stepping);
         self.inputs.forget();
+        self.machine.set_next_event(self.stepper.saved_event);
         self.time = self.stepper.saved_time;
         Ok(())
     }

@@ -39,6 +39,7 @@ mod ports;
 mod preload;
 pub mod printed;
 pub mod probe;
+pub mod process;
 mod rounding;
 mod settings;
 mod status;

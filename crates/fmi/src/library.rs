@@ -3,8 +3,10 @@
 use crate::elf;
 use crate::error::LibraryError;
 use crate::preload;
+use crate::process::Threads;
 use libloading::Symbol;
 use std::fs;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 /// Names of this platform's folder, FMI 3's and FMI 2's; none for platforms that neither standard names.
@@ -77,10 +79,26 @@ fn listing(folder: &Path, nothing: &str) -> String {
     if names.is_empty() { nothing.to_owned() } else { names.join(", ") }
 }
 
-/// A loaded library; unloaded when dropped.
+/// A loaded library; unloaded when dropped, unless there are threads that may be in its code.
 pub struct Library {
-    handle: libloading::Library,
+    handle: ManuallyDrop<libloading::Library>,
+    /// Those that it needs and brings along.
+    neighbours: ManuallyDrop<Vec<libloading::Library>>,
     name: String,
+    /// Those that ran before it was loaded.
+    threads: Threads,
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        if !self.threads.have_more() {
+            // Safety: `ManuallyDrop::drop`: this is the end of the only owner, and nothing uses the handles after it.
+            unsafe {
+                ManuallyDrop::drop(&mut self.handle);
+                ManuallyDrop::drop(&mut self.neighbours);
+            }
+        }
+    }
 }
 
 impl Library {
@@ -91,12 +109,19 @@ impl Library {
             return Err(LibraryError::Load { library: name, message });
         }
         preload::always();
-        let mut opened = open_now(path).map_err(|error| text(&error));
+        let threads = Threads::now();
+        let mut neighbours = Vec::new();
+        let mut opened = open_with_neighbours(path, &mut neighbours, 0);
         if opened.as_ref().is_err_and(|message| preload::for_missing(message)) {
-            opened = open_now(path).map_err(|error| text(&error));
+            opened = open_with_neighbours(path, &mut neighbours, 0);
         }
         match opened {
-            Ok(handle) => Ok(Library { handle, name }),
+            Ok(handle) => Ok(Library {
+                handle: ManuallyDrop::new(handle),
+                neighbours: ManuallyDrop::new(neighbours),
+                name,
+                threads,
+            }),
             Err(message) => {
                 let message = format!("{message}{}", preload::advice(&message));
                 Err(LibraryError::Load { library: name, message })
@@ -117,6 +142,39 @@ impl Library {
         let found: Result<Symbol<'_, F>, _> = unsafe { self.handle.get(symbol) };
         found.ok().map(|f| *f)
     }
+}
+
+/// How many libraries may be loaded for one that needs them, and how deep that goes.
+const MOST_NEIGHBOURS: usize = 64;
+const MOST_DEEP: usize = 8;
+
+/// Opens a library. What the loader misses is loaded first if it lies in the same folder: some FMUs bring libraries along
+/// without telling the loader where they are, and rely on a search path that their own tool sets.
+fn open_with_neighbours(
+    path: &Path,
+    found: &mut Vec<libloading::Library>,
+    depth: usize,
+) -> Result<libloading::Library, String> {
+    loop {
+        let message = match open_now(path) {
+            Ok(handle) => return Ok(handle),
+            Err(error) => text(&error),
+        };
+        let may = depth < MOST_DEEP && found.len() < MOST_NEIGHBOURS;
+        let Some(neighbour) = missing_neighbour(path, &message).filter(|_| may) else { return Err(message) };
+        if let Some(damage) = elf::damage(&neighbour) {
+            return Err(format!("{}: {damage}", neighbour.display()));
+        }
+        let handle = open_with_neighbours(&neighbour, found, depth + 1)?;
+        found.push(handle);
+    }
+}
+
+/// The library that the loader's `message` says is missing, if it lies beside `path`.
+fn missing_neighbour(path: &Path, message: &str) -> Option<PathBuf> {
+    let (name, _) = message.split_once(": cannot open shared object file")?;
+    let neighbour = path.with_file_name(Path::new(name).file_name().filter(|file| *file == name)?);
+    neighbour.is_file().then_some(neighbour)
 }
 
 #[cfg(unix)]

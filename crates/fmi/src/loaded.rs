@@ -5,7 +5,7 @@ use crate::description::{Causality, CoSimulation, Kind, ModelDescription, Variab
 use crate::error::LibraryError;
 use crate::fmu::Options;
 use crate::library::{self, Library};
-use crate::{fmi1, fmi2, fmi3};
+use crate::{fmi1, fmi2, fmi3, process};
 use powerbond_core::subsystem::Capabilities;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -47,7 +47,8 @@ impl Loaded {
     ) -> Result<Self, LibraryError> {
         let root = files.path();
         let path = library::locate(root, &interface.model_identifier)?;
-        let library = Library::open(&path)?;
+        let (library, _) = process::in_folder(|| Library::open(&path));
+        let library = library?;
         let resources = root.join("resources");
         let (api, location) = match description.version {
             Version::Fmi1 => (

@@ -60,6 +60,21 @@ impl Machine {
         self.event_mode && self.phase() == Phase::Stepping
     }
 
+    /// The time of the next event, in s, if the FMU announced one.
+    pub fn next_event(&self) -> Option<f64> {
+        match &self.calls {
+            Calls::Fmi3(instance) => instance.next_event().get(),
+            _ => None,
+        }
+    }
+
+    /// Another state has another next event, or none.
+    pub fn set_next_event(&self, next: Option<f64>) {
+        if let Calls::Fmi3(instance) = &self.calls {
+            instance.next_event().set(next);
+        }
+    }
+
     pub fn set_phase(&self, phase: Phase) {
         self.phase.set(phase);
     }
@@ -116,6 +131,12 @@ impl Machine {
         }
     }
 
+    /// Says that the FMU moved the process to another folder.
+    pub fn complain_about_folder(&self) {
+        let message = "it changes the working folder of the process, which is brought back";
+        self.calls.environment().line(Status::Warning, "powerbond".to_owned(), message.to_owned());
+    }
+
     /// The error of a failed call, with the FMU's last words.
     pub fn fault(&self, status: Status, call: &'static str, remark: &str) -> SubsystemError {
         match status {
@@ -140,9 +161,9 @@ impl Machine {
         }
     }
 
-    /// Lets discrete states settle in event mode and goes on to step mode; gives the time of the next event.
-    pub fn settle_events(&self) -> Result<Option<f64>, SubsystemError> {
-        let Calls::Fmi3(instance) = &self.calls else { return Ok(None) };
+    /// Lets discrete states settle in event mode, notes when the next event comes, and goes on to step mode.
+    pub fn settle_events(&self) -> Result<(), SubsystemError> {
+        let Calls::Fmi3(instance) = &self.calls else { return Ok(()) };
         let call = self.calls.names().event;
         for _ in 0..MAX_ITERATIONS {
             let (code, DiscreteStates { again, terminate, next_event }) = instance.update_discrete_states();
@@ -153,8 +174,8 @@ impl Machine {
                 });
             }
             if !again {
-                self.check(instance.enter_step_mode(), call)?;
-                return Ok(next_event);
+                instance.next_event().set(next_event);
+                return self.check(instance.enter_step_mode(), call);
             }
         }
         Err(SubsystemError::Infeasible {
@@ -162,10 +183,13 @@ impl Machine {
         })
     }
 
-    /// Handles an event at the end of a step.
-    pub fn handle_event(&self) -> Result<Option<f64>, SubsystemError> {
+    /// Handles an event at the end of a step, at `t`.
+    pub fn handle_event(&self, t: f64) -> Result<(), SubsystemError> {
         self.enter_event_mode()?;
-        self.settle_events()
+        self.settle_events()?;
+        // What is over is not announced again, or it would be due for ever.
+        self.set_next_event(self.next_event().filter(|next| *next > t));
+        Ok(())
     }
 
     /// From step mode to event mode, where discrete inputs may change.
@@ -183,6 +207,7 @@ impl Machine {
             }
             _ => {
                 self.check(self.calls.reset(), self.calls.names().reset)?;
+                self.set_next_event(None);
                 self.phase.set(Phase::Instantiated);
                 Ok(())
             }

@@ -83,6 +83,15 @@ impl Numbers {
         }
     }
 
+    /// Stores a whole number at `i`; those of 64 bits keep all their digits, which a real does not.
+    pub fn write_whole(&mut self, i: usize, value: i64) {
+        match self {
+            Numbers::I64(list) => list[i] = value,
+            Numbers::U64(list) => list[i] = u64::try_from(value).unwrap_or(0),
+            _ => self.write(i, value as f64),
+        }
+    }
+
     /// The value at `i`.
     pub fn read(&self, i: usize) -> f64 {
         match self {
@@ -113,6 +122,13 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_of_64_bits_keep_their_digits() {
+        let mut numbers = Numbers::new(Version::Fmi3, Kind::Int64, 1);
+        numbers.write_whole(0, (1 << 53) + 1);
+        assert!(matches!(numbers, Numbers::I64(list) if list == [(1 << 53) + 1]));
+    }
 
     #[test]
     fn values_survive_the_way_there_and_back() {

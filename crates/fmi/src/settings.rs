@@ -162,7 +162,11 @@ impl Setting {
             kind => {
                 let mut numbers = Numbers::new(description.version, kind, elements.len());
                 for (i, item) in elements.iter().enumerate() {
-                    numbers.write(i, item.number(kind, definition).ok_or_else(|| unfit(item))?);
+                    let number = item.number(kind, definition).ok_or_else(|| unfit(item))?;
+                    match item {
+                        Value::Integer(whole) => numbers.write_whole(i, *whole),
+                        _ => numbers.write(i, number),
+                    }
                 }
                 Payload::Numbers(numbers)
             }

@@ -82,7 +82,6 @@ impl Derivatives {
 pub(crate) struct Crossed {
     pub reached: f64,
     pub event: bool,
-    pub next_event: Option<f64>,
 }
 
 /// What an instance needs to cross a span.
@@ -103,6 +102,8 @@ pub(crate) struct Stepper {
     pub middle: Vec<f64>,
     /// Steps that fell into pieces.
     pub interrupted: u64,
+    /// The next event that the kept state knew.
+    pub saved_event: Option<f64>,
 }
 
 impl Stepper {
@@ -159,7 +160,7 @@ impl Stepper {
         u: Inputs<'_>,
         state: *mut std::ffi::c_void,
     ) -> Result<Crossed, SubsystemError> {
-        let mut total = Crossed { reached: span.start, event: false, next_event: None };
+        let mut total = Crossed { reached: span.start, event: false };
         for index in 0..self.sub_steps {
             let part = span.part(index, self.sub_steps);
             let middle = 0.5 * (part.start + part.end) - span.start;
@@ -170,7 +171,6 @@ impl Stepper {
             let crossed = self.follow_up(machine, inputs, part, held, state, code)?;
             total.reached = crossed.reached;
             total.event |= crossed.event;
-            total.next_event = crossed.next_event.or(total.next_event);
             if crossed.reached < part.end {
                 break;
             }
@@ -209,12 +209,13 @@ impl Stepper {
         state: *mut std::ffi::c_void,
         code: c_int,
     ) -> Result<Crossed, SubsystemError> {
-        if code == OK {
-            return Ok(Crossed { reached: span.end, event: false, next_event: None });
+        if code == OK && !self.is_due(machine, span.end) {
+            return Ok(Crossed { reached: span.end, event: false });
         }
         let call = machine.calls.names().step;
-        let mut crossed = Crossed { reached: span.start, event: false, next_event: None };
-        let (mut stepped, mut target) = (machine.calls.last_step(), span.end);
+        let mut crossed = Crossed { reached: span.start, event: false };
+        let mut stepped = if code == OK { Stepped::plain(OK) } else { machine.calls.last_step() };
+        let mut target = span.end;
         let (mut pieces, mut halvings) = (0, 0);
         loop {
             let t = crossed.reached;
@@ -232,8 +233,8 @@ impl Stepper {
             if !at_end && advanced && self.engine_goes_back {
                 return Ok(crossed);
             }
-            if stepped.event && self.event_mode {
-                crossed.next_event = machine.handle_event()?;
+            if self.event_mode && (stepped.event || self.is_due(machine, reached)) {
+                machine.handle_event(reached)?;
                 crossed.event = true;
             }
             if at_end {
@@ -268,6 +269,12 @@ impl Stepper {
             let code = self.step(machine, span, u, reached, h)?;
             stepped = if code == OK { Stepped::plain(OK) } else { machine.calls.last_step() };
         }
+    }
+
+    /// Whether the time event that the FMU announced has come by `t`. FMI 3.0.2 section 2.3.5 has the importer handle it
+    /// then, whether or not the step that ends there says so.
+    fn is_due(&self, machine: &Machine, t: f64) -> bool {
+        self.event_mode && machine.next_event().is_some_and(|next| next <= t + 4.0 * f64::EPSILON * t.abs())
     }
 
     /// Where a step from `t` to `target` ended; an impossible answer is an error.

@@ -1,6 +1,6 @@
 //! The way of bound variables between the engine's `f64` slices and the FMU, prepared once.
 
-use crate::description::{Kind, ModelDescription};
+use crate::description::{Kind, ModelDescription, Variability, Variable};
 use crate::fmu::Fmu;
 use crate::machine::Machine;
 use crate::numbers::Numbers;
@@ -27,6 +27,8 @@ pub(crate) struct Group {
     values: Numbers,
     /// Places in the engine's slice and in `values`.
     map: Vec<(u32, u32)>,
+    /// They change at events only, where event mode is used.
+    discrete: bool,
     /// The FMU has `values`.
     known: bool,
 }
@@ -37,19 +39,28 @@ impl Route {
         Route::Direct(Arc::new([]))
     }
 
-    /// For variables of [`Ports::info`], by index.
-    pub fn new(fmu: &Fmu, ports: &Ports, bound: &[usize]) -> Self {
+    /// For variables of [`Ports::info`], by index. With `events`, discrete variables go their own way.
+    pub fn new(fmu: &Fmu, ports: &Ports, bound: &[usize], events: bool) -> Self {
         let description = fmu.description();
         let variable_of = |&v: &usize| &description.variables[ports.places[v].variable as usize];
-        let is_plain =
-            |v: &usize| variable_of(v).kind == Kind::Float64 && variable_of(v).dimensions.is_empty();
+        let class = |variable: &Variable| {
+            let continuous = variable.kind.is_real() && variable.variability == Variability::Continuous;
+            (variable.kind, events && !continuous)
+        };
+        let is_plain = |v: &usize| {
+            class(variable_of(v)) == (Kind::Float64, false) && variable_of(v).dimensions.is_empty()
+        };
         if bound.iter().all(is_plain) {
             return Route::Direct(fmu.intern(bound.iter().map(|v| variable_of(v).reference).collect()));
         }
-        let mut kinds: Vec<Kind> = bound.iter().map(|v| variable_of(v).kind).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        Route::Grouped(kinds.into_iter().map(|kind| Group::new(description, ports, bound, kind)).collect())
+        let mut classes: Vec<(Kind, bool)> = bound.iter().map(|v| class(variable_of(v))).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        let group = |wanted: (Kind, bool)| {
+            let discrete = wanted.1;
+            Group { discrete, ..Group::new(description, ports, bound, wanted.0, |v| class(v) == wanted) }
+        };
+        Route::Grouped(classes.into_iter().map(group).collect())
     }
 
     /// Reads what the FMU has for the elements of arrays that the engine does not set: arrays are set as a whole.
@@ -107,7 +118,8 @@ pub(crate) struct OutputDerivatives {
 impl OutputDerivatives {
     /// For variables of [`Ports::info`], by index. Only `Float64` has derivatives.
     pub fn new(description: &ModelDescription, ports: &Ports, bound: &[usize]) -> Self {
-        let Group { references, values, map, .. } = Group::new(description, ports, bound, Kind::Float64);
+        let Group { references, values, map, .. } =
+            Group::new(description, ports, bound, Kind::Float64, |v| v.kind == Kind::Float64);
         OutputDerivatives {
             orders: vec![1; references.len()],
             values: vec![0.0; values.len()],
@@ -140,7 +152,7 @@ impl Group {
             changed |= before != self.values.read(to as usize);
         }
         // With event mode, discrete inputs change in it only.
-        let at_event = !self.kind.is_real() && machine.has_events_in_steps();
+        let at_event = self.discrete && machine.has_events_in_steps();
         if at_event && !changed {
             return Ok(());
         }
@@ -169,13 +181,20 @@ impl Group {
         Ok(())
     }
 
-    fn new(description: &ModelDescription, ports: &Ports, bound: &[usize], kind: Kind) -> Self {
+    /// Those of the bound variables that are `wanted`, all of type `kind`.
+    fn new(
+        description: &ModelDescription,
+        ports: &Ports,
+        bound: &[usize],
+        kind: Kind,
+        wanted: impl Fn(&Variable) -> bool,
+    ) -> Self {
         let mut offsets = BTreeMap::new();
         let (mut references, mut map, mut length) = (Vec::new(), Vec::new(), 0);
         for (place, &v) in bound.iter().enumerate() {
             let port = ports.places[v];
             let variable = &description.variables[port.variable as usize];
-            if variable.kind != kind {
+            if !wanted(variable) {
                 continue;
             }
             let offset = *offsets.entry(port.variable).or_insert_with(|| {
@@ -186,6 +205,6 @@ impl Group {
             map.push((place as u32, offset + port.element));
         }
         let values = Numbers::new(description.version, kind, length as usize);
-        Group { kind, references, values, map, known: false }
+        Group { kind, references, values, map, discrete: false, known: false }
     }
 }

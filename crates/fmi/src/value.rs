@@ -48,8 +48,13 @@ impl Value {
     /// numbers take reals without a fraction, enumerations take the name of an item, booleans take 0 and 1.
     pub fn number(&self, kind: Kind, definition: Option<&TypeDefinition>) -> Option<f64> {
         let range = kind.range();
-        let whole =
-            |x: f64| (x.fract() == 0.0 && range.is_none_or(|(low, high)| low <= x && x <= high)).then_some(x);
+        // An enumeration has its items and no other values; a type without items says nothing.
+        let items = definition.map_or(&[][..], |d| &d.items);
+        let is_item = |x: f64| items.is_empty() || items.iter().any(|item| item.value as f64 == x);
+        let whole = |x: f64| {
+            let fits = x.fract() == 0.0 && range.is_none_or(|(low, high)| low <= x && x <= high);
+            (fits && is_item(x)).then_some(x)
+        };
         match (self, kind) {
             (Value::Real(x), Kind::Float64 | Kind::Float32) => Some(*x),
             (Value::Integer(i), Kind::Float64 | Kind::Float32) => Some(*i as f64),
@@ -57,7 +62,7 @@ impl Value {
             (Value::Integer(i @ (0 | 1)), Kind::Boolean) => Some(*i as f64),
             (Value::Real(x), Kind::Boolean) if *x == 0.0 || *x == 1.0 => Some(*x),
             (Value::Text(name), Kind::Enumeration) => {
-                definition?.items.iter().find(|item| *item.name == **name).map(|item| item.value as f64)
+                items.iter().find(|item| *item.name == **name).map(|item| item.value as f64)
             }
             (Value::Integer(i), _) if range.is_some() => whole(*i as f64),
             (Value::Real(x), _) if range.is_some() => whole(*x),
@@ -138,6 +143,22 @@ mod tests {
         assert_eq!(number(Value::Boolean(true), Kind::Float64), None);
         assert_eq!(number(Value::Integer(1), Kind::Boolean), Some(1.0));
         assert_eq!(number(Value::Text("x".into()), Kind::Int32), None);
+        let item =
+            |name: &str, value| crate::description::Item { name: name.into(), value, description: "".into() };
+        let gear = TypeDefinition {
+            name: "Gear".into(),
+            kind: Kind::Enumeration,
+            unit: None,
+            relative_quantity: false,
+            min: None,
+            max: None,
+            nominal: None,
+            items: vec![item("reverse", -1), item("first", 1)],
+            description: String::new(),
+        };
+        let gear = |value: Value| value.number(Kind::Enumeration, Some(&gear));
+        assert_eq!(gear(Value::Text("reverse".into())), Some(-1.0));
+        assert_eq!((gear(Value::Integer(1)), gear(Value::Integer(0))), (Some(1.0), None));
         assert_eq!(Value::parse("[1, 2.5]", Kind::Float64).unwrap().to_string(), "[1.0, 2.5]");
         assert_eq!(Value::parse("0aFF", Kind::Binary), Some(Value::Binary(vec![10, 255])));
         assert_eq!(Value::parse("yes", Kind::Boolean), None);

@@ -43,6 +43,13 @@ fn escaping_names_are_refused() {
 }
 
 #[test]
+#[cfg(unix)]
+fn names_that_this_system_allows_are_taken() {
+    let path = integrator(&[("resources/2026-01-01T12:00.csv", b"x"), ("~/x", b"x"), ("./a//b", b"x")]);
+    Fmu::open(path).unwrap().load().unwrap();
+}
+
+#[test]
 fn symbolic_links_are_refused() {
     let path = common::scratch().join("link.fmu");
     let mut writer = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
@@ -58,6 +65,12 @@ fn bombs_are_refused_by_size_ratio_count_and_depth() {
     let zeros = vec![0; 40 << 20];
     let path = integrator(&[("resources/zeros", &zeros)]);
     check(&path, &["`resources/zeros` unpacks to", "500 times its packed size"]);
+    let xml = format!("<a>{}</a>", " ".repeat(40 << 20));
+    check(&zip("blank.fmu", &[("modelDescription.xml", xml.as_bytes())]), &["500 times its packed size"]);
+    // Each of them is small enough for any ratio, all of them are not.
+    let names: Vec<String> = (0..4).map(|n| format!("resources/{n}")).collect();
+    let parts: Vec<(&str, &[u8])> = names.iter().map(|n| (n.as_str(), &zeros[..8 << 20])).collect();
+    check(&integrator(&parts), &["up to entry `resources/2`", "500 times its own size"]);
     let small = |limits: Limits, wanted: &[&str]| {
         check_with(&integrator(&[("resources/x", &[7; 5000])]), limits, wanted);
     };
@@ -105,6 +118,7 @@ fn no_file_makes_the_reader_panic() {
 fn entries_of_one_name_and_missing_descriptions_are_refused() {
     check(&zip("empty.fmu", &[("readme.txt", b"hello")]), &["no `modelDescription.xml`"]);
     check(&integrator(&[("resources/a", b"1"), ("resources\\a", b"2")]), &["`resources/a` occurs twice"]);
+    check(&integrator(&[("resources/a", b"1"), ("resources/a/b", b"2")]), &["`resources/a/b` occurs twice"]);
 }
 
 #[test]
@@ -124,8 +138,49 @@ fn libraries_that_do_not_fit_are_named() {
     check(&with(&[(&entry, b"\x7fELF but not really")]), &["`integrator2", "does not load: "]);
     let library = library("integrator2");
     check(&with(&[(&entry, &library[..library.len() / 2])]), &["does not load: "]);
+    #[cfg(target_os = "linux")]
+    {
+        // Byte 18 names the processor: 8 is MIPS.
+        let foreign = [&library[..18], &[8, 0], &library[20..]].concat();
+        check(&with(&[(&entry, &foreign)]), &["for another processor (ELF machine 8)"]);
+    }
     // A library of another standard lacks every function.
     check(&with(&[(&entry, &common::library("integrator3"))]), &["lacks the function `fmi2Instantiate`"]);
+}
+
+/// An FMU that needs `libmiddle.so`, which needs `libend.so`; both lie beside it, and nothing tells the loader so.
+#[test]
+#[cfg(target_os = "linux")]
+fn libraries_that_an_fmu_brings_along_are_found() {
+    let folder = common::scratch();
+    let cc = |arguments: &[&str]| {
+        let status = std::process::Command::new("cc").current_dir(&folder).args(arguments).status().unwrap();
+        assert!(status.success());
+    };
+    std::fs::write(folder.join("end.c"), "int end(void) { return 1; }").unwrap();
+    std::fs::write(folder.join("middle.c"), "int end(void); int middle(void) { return end(); }").unwrap();
+    let shared = ["-shared", "-fPIC", "-Wl,--no-as-needed"];
+    cc(&[&shared[..], &["-o", "libend.so", "end.c", "-Wl,-soname,libend.so"]].concat());
+    cc(&[&shared[..], &["-o", "libmiddle.so", "middle.c", "-Wl,-soname,libmiddle.so", "-L.", "-lend"]]
+        .concat());
+    let source = common::sources().join("integrator2.c");
+    let source = source.to_str().unwrap();
+    cc(&[&shared[..], &["-o", "integrator2.so", source, "-L.", "-lmiddle", "-lm", "-Wl,-rpath-link,."]]
+        .concat());
+    let read =
+        |name: &str| (format!("binaries/{PLATFORM_2}/{name}"), std::fs::read(folder.join(name)).unwrap());
+    let parts = ["integrator2.so", "libmiddle.so", "libend.so"].map(read);
+    let xml = description("integrator2");
+    let with = |count: usize| {
+        let parts = parts[..count].iter().map(|(name, bytes)| (name.as_str(), &bytes[..]));
+        let entries: Vec<_> =
+            std::iter::once(("modelDescription.xml", xml.as_bytes())).chain(parts).collect();
+        zip("x.fmu", &entries)
+    };
+    // In this order: a library that is loaded already is missing nowhere.
+    check(&with(1), &["`integrator2.so` does not load: libmiddle.so: "]);
+    check(&with(2), &["`integrator2.so` does not load: libend.so: "]);
+    Fmu::open(with(3)).unwrap().load().unwrap();
 }
 
 #[test]

@@ -106,6 +106,32 @@ fn other_names_of_a_variable_have_its_value_and_its_dependencies() {
 }
 
 #[test]
+fn two_inputs_that_are_one_variable_are_not_fed_together() {
+    let path = fmu_with("integrator2", |xml| {
+        let other = "<ScalarVariable name=\"u2\" valueReference=\"0\" causality=\"input\"><Real start=\"0\"/></ScalarVariable>";
+        xml.replace("  </ModelVariables>", &format!("{other}</ModelVariables>"))
+    });
+    let mut s = runs(path, "u2", "x");
+    let error = begin(&mut s, &["u", "u2"], &["x"], &[1.0, 2.0]).unwrap_err().to_string();
+    assert!(error.contains("`u` and `u2` are one variable"), "{error}");
+}
+
+#[test]
+fn an_experiment_that_makes_no_sense_is_noted() {
+    let experiment =
+        "<DefaultExperiment startTime=\"0\" stopTime=\"INF\" stepSize=\"-1\" tolerance=\"NaN\"/>";
+    let path = fmu_with("integrator2", |xml| {
+        let from = xml.find("<DefaultExperiment").unwrap();
+        let to = from + xml[from..].find("/>").unwrap() + 2;
+        xml.replace(&xml[from..to], experiment)
+    });
+    let fmu = Fmu::open(path).unwrap();
+    let found = fmu.description().default_experiment;
+    assert_eq!((found.start, found.stop, found.step_size, found.tolerance), (Some(0.0), None, None, None));
+    assert_eq!(fmu.description().findings.len(), 3);
+}
+
+#[test]
 fn libraries_are_found_whatever_their_capitals() {
     let entry = format!("binaries/{PLATFORM_2}/Integrator2.{}", EXTENSION.to_uppercase());
     let xml = description("integrator2");

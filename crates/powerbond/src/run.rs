@@ -11,6 +11,7 @@ use crate::source::{At, Place};
 use crate::system::{Method, System};
 use powerbond_core::master::Outcome;
 use powerbond_core::observer::{Both, Nobody, Observer};
+use powerbond_fmi::process;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -191,7 +192,7 @@ pub fn run_prepared(
     diary::begin(&prepared, origin.config());
     let begun = Instant::now();
     let mut watcher = Both(&mut Diary, watcher);
-    let (outcome, real_time) = match system.simulation.real_time {
+    let run = || match system.simulation.real_time {
         None => (prepared.run(&mut Both(&mut recorder, &mut watcher)), None),
         Some(factor) => {
             let mut paced = Paced::new(factor, &mut watcher);
@@ -199,6 +200,7 @@ pub fn run_prepared(
             (outcome, Some(paced.outcome()))
         }
     };
+    let ((outcome, real_time), moved) = process::in_folder(run);
     let seconds = begun.elapsed().as_secs_f64();
     tracing::info!(t = prepared.master.time(), seconds, "the run has ended");
     let closed = recorder.close().and_then(|()| recorder.convert());
@@ -217,6 +219,13 @@ pub fn run_prepared(
     };
     let error = outcome.as_ref().err().map(Error::to_string);
     let mut summary = Summary::new(system, &prepared, &origin, word, error, seconds, real_time);
+    if moved {
+        let text =
+            "an FMU changed the working folder of the process in a step; it was brought back in the end";
+        summary.warnings.push(text.to_owned());
+    }
+    // A model that crashes when it is told to end spoils nothing that was computed.
+    write_summary(folder, &summary)?;
     for (member, error) in prepared.master.finish() {
         summary
             .warnings

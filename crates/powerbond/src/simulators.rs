@@ -190,7 +190,15 @@ fn fmu_value(
     let definition = description.type_of(variable);
     let fits = |v: &Value| !variable.kind.is_numeric() || v.number(variable.kind, definition).is_some();
     if let Some(unfit) = value.elements().iter().find(|v| !fits(v)) {
-        let message = format!("`{}` is of type {}; {unfit} does not fit", name.value, variable.kind.name());
+        let items: Vec<&str> =
+            definition.into_iter().flat_map(|d| &d.items).map(|item| &*item.name).collect();
+        let one_of = match unfit {
+            Value::Text(text) if !items.is_empty() => format!(".{}", hint(text, items.iter().copied())),
+            _ if !items.is_empty() => format!(". There are: {}", items.join(", ")),
+            _ => String::new(),
+        };
+        let message =
+            format!("`{}` is of type {}; {unfit} does not fit{one_of}", name.value, variable.kind.name());
         return Err(Error::input(name.place(), message));
     }
     Ok((matches!(variable.causality, Causality::Parameter | Causality::StructuralParameter), value))

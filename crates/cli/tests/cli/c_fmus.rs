@@ -331,3 +331,107 @@ fn steps_in_the_background_are_waited_for_and_stdout_stays_ours() {
     let shown = lab.powerbond(&["inspect", "x", "--probe", "--json"]);
     assert_eq!(shown.json()["co_simulation"]["asynchronous"], true);
 }
+
+/// `timer3` tells its first alarm (0.137 s) when initialization ends and the next one (0.25 s later) at each: the steps
+/// end there, with every kind of step size control, and whether or not the FMU asks for event mode again.
+#[test]
+fn announced_events_are_hit_from_the_start_on() {
+    let methods = [
+        "",
+        "[method]\nestimator = { kind = \"richardson\", tolerance = 1e-3 }\ncontroller = { kind = \"rollback\", min_step = 1e-6, max_step = 0.1 }\n",
+        "[method]\nkind = \"auto\"\n",
+    ];
+    for silent in [false, true] {
+        for method in methods {
+            let lab = Lab::with(&format!(
+                "[simulation]\nstop = 0.5\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = {{ events = true }}\n\
+                 parameters = {{ silent = {silent} }}\n[subsystems.b]\nfmu = \"b\"\n\
+                 [[connections]]\nfrom = \"a.x\"\nto = \"b.u\"\nconvert_units = false\n{method}"
+            ));
+            place(&lab, "timer3", "a", |xml| xml);
+            place(&lab, "integrator2", "b", |xml| xml);
+            lab.runs(&[]);
+            let results = lab.results();
+            let times = results.column("time");
+            for alarm in [0.137, 0.387] {
+                assert!(times.contains(&alarm), "silent = {silent}, {method}: {times:?}");
+            }
+            assert_eq!(results.column("a.at").last(), Some(&0.387), "{method}");
+            assert_eq!(results.column("a.events").last(), Some(&2.0), "{method}");
+        }
+    }
+}
+
+/// A neighbour that takes steps of one length only keeps them: alarms are handled at the ends of the steps that pass them,
+/// that of 0.137 s at 0.2 s, and the one of 0.45 s, a period of 0.25 s later, at 0.5 s.
+#[test]
+fn announced_events_do_not_cut_steps_of_one_length() {
+    let lab = Lab::with(
+        "[simulation]\nstop = 0.6\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = { events = true }\n\
+         [subsystems.b]\nfmu = \"b\"\n[[connections]]\nfrom = \"a.x\"\nto = \"b.u\"\nconvert_units = false\n",
+    );
+    place(&lab, "timer3", "a", |xml| xml);
+    place(&lab, "integrator2", "b", |xml| edit(&xml, "canHandleVariableCommunicationStepSize=\"true\"", ""));
+    lab.runs(&[]);
+    assert_eq!(lab.results().column("time").len(), 7);
+    let at = lab.results().column("a.at");
+    assert!((at[2] - 0.2).abs() < 1e-12 && (at[6] - 0.5).abs() < 1e-12, "{at:?}");
+}
+
+/// The set point of `timer3` is a real that may change at events only: x' = 1 until 0.3 s and 3 from there on.
+#[test]
+fn discrete_reals_change_in_event_mode_where_it_is_used() {
+    for events in [false, true] {
+        let lab = Lab::with(&format!(
+            "[simulation]\nstop = 0.5\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = {{ events = {events} }}\n\
+             [inputs]\n\"a.setpoint\" = {{ step = {{ time = 0.3, from = 1.0, to = 3.0 }} }}\n"
+        ));
+        place(&lab, "timer3", "a", |xml| xml);
+        lab.runs(&[]);
+        let x = *lab.results().column("a.x").last().unwrap();
+        // Without event mode the FMU looks at its set point at the ends of steps: one step of 0.1 s too late.
+        let wanted = if events { 0.3 + 3.0 * 0.2 } else { 0.4 + 3.0 * 0.1 };
+        assert!((x - wanted).abs() < 1e-12, "events = {events}: {x}");
+    }
+}
+
+/// `faulty2` in one of its modes, alone, with u = 0.
+fn faulty(mode: u32) -> Lab {
+    let lab = Lab::with(&format!(
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nparameters = {{ mode = {mode} }}\n"
+    ));
+    place(&lab, "faulty2", "a", |xml| xml);
+    lab
+}
+
+#[test]
+fn a_model_that_ends_the_process_does_not_end_it_well() {
+    let lab = faulty(17);
+    let run = lab.powerbond(&["run", "system.toml", "--output-dir", "out"]);
+    assert_eq!(run.code, 5, "{}", run.err);
+    assert!(run.err.contains("a model ended the process"), "{}", run.err);
+    let summary = std::fs::read_to_string(lab.dir.join("out/summary.json")).unwrap();
+    assert!(summary.contains("\"running\""), "{summary}");
+    // The start and the steps up to 0.5 s.
+    assert_eq!(lab.results().column("time").len(), 6);
+}
+
+#[test]
+fn results_stay_where_they_belong_when_a_model_goes_to_another_folder() {
+    for mode in [18, 19] {
+        let lab = faulty(mode);
+        let run = lab.powerbond(&["run", "system.toml", "--output-dir", "out", "--report"]);
+        assert_eq!(run.code, 0, "{}", run.err);
+        for file in ["results.csv", "summary.json", "report.html"] {
+            assert!(lab.dir.join("out").join(file).is_file(), "mode {mode}: {file}");
+        }
+        let said = std::fs::read_to_string(lab.dir.join("out/log.txt")).unwrap_or_default();
+        assert!((said + &run.err).contains("working folder"), "mode {mode}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_thread_that_a_model_leaves_behind_does_no_harm() {
+    let run = faulty(20).powerbond(&["run", "system.toml", "--output-dir", "out"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+}

@@ -75,6 +75,8 @@ struct FirstHalf {
     limited_by: Option<usize>,
     after_restart: bool,
     event: bool,
+    /// The next discontinuity that was announced, in s; infinite if none was.
+    announced: f64,
 }
 
 impl Doubling {
@@ -103,6 +105,7 @@ impl Doubling {
             limited_by: None,
             after_restart: false,
             event: false,
+            announced: f64::INFINITY,
         };
         Some(Box::new(Doubling {
             classic,
@@ -238,6 +241,7 @@ impl Master {
             let view = view!(self, pair.halves[0]);
             doubling.first.keep(&view, &self.feed_through, &self.probes, &self.estimates);
             doubling.first.event = event;
+            doubling.first.announced = self.exchange.announced;
             doubling.first.limited_by = self.policies.estimators.first().and_then(|e| e.limiting());
             doubling.complete = true;
             self.doubling = Some(doubling);
@@ -340,6 +344,7 @@ impl Master {
             limited_by: first.limited_by,
         };
         let flow = observer.accepted(&view, &report);
+        self.clock.expect(first.announced);
         self.clock.advance(spans[0]);
         if first.event {
             self.statistics.events += 1;

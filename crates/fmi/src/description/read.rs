@@ -77,13 +77,19 @@ pub fn model_description(bytes: &[u8]) -> Result<ModelDescription, DescriptionEr
         default_experiment: child(root, "DefaultExperiment").map_or_else(
             DefaultExperiment::default,
             |node| {
-                let mut real =
-                    |name: &str| node.attribute(name).and_then(|text| notes.real(node, name, text));
+                let mut real = |name: &str, fits: fn(f64) -> bool| {
+                    let x = node.attribute(name).and_then(|text| notes.real(node, name, text))?;
+                    if !fits(x) {
+                        notes.note(node, || format!("`{name}` is {x}, which makes no sense; it is ignored"));
+                    }
+                    fits(x).then_some(x)
+                };
+                let positive = |x: f64| x > 0.0 && x.is_finite();
                 DefaultExperiment {
-                    start: real("startTime"),
-                    stop: real("stopTime"),
-                    tolerance: real("tolerance"),
-                    step_size: real("stepSize"),
+                    start: real("startTime", f64::is_finite),
+                    stop: real("stopTime", f64::is_finite),
+                    tolerance: real("tolerance", positive),
+                    step_size: real("stepSize", positive),
                 }
             },
         ),

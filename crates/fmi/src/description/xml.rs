@@ -12,6 +12,9 @@ const MAX_NODES: u32 = 20_000_000;
 /// Deeper than any honest file.
 const MAX_DEPTH: usize = 256;
 
+/// More attributes than any honest element has. Each is compared with all others of its element.
+const MAX_ATTRIBUTES: usize = 256;
+
 /// More findings than anybody reads.
 const MAX_FINDINGS: usize = 500;
 
@@ -38,8 +41,13 @@ pub fn decode<'a>(file: &'static str, bytes: &'a [u8]) -> Result<Cow<'a, str>, D
     Err(refuse())
 }
 
-/// The tree of an XML file. Document type declarations are refused, and trees deeper than any honest one.
+/// The tree of an XML file. Document type declarations are refused, and trees deeper than any honest one, and crowds of
+/// attributes.
 pub fn parse<'a>(file: &'static str, text: &'a str) -> Result<Document<'a>, DescriptionError> {
+    if let Some(at) = crowded_tag(text) {
+        let problem = DescriptionProblem::TooManyAttributes { limit: MAX_ATTRIBUTES };
+        return Err(DescriptionError { file, line: line_at(text, at), problem });
+    }
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let problem = match error {
@@ -69,6 +77,27 @@ pub fn parse<'a>(file: &'static str, text: &'a str) -> Result<Document<'a>, Desc
         }
     }
     Ok(document)
+}
+
+/// Where the first tag with too many attributes begins.
+fn crowded_tag(text: &str) -> Option<usize> {
+    // `<` stands before tags, comments and the like and nowhere else; an attribute takes five characters at least.
+    let pieces = text.split('<').filter(|piece| piece.len() > 5 * MAX_ATTRIBUTES);
+    let mut tags = pieces.filter(|piece| !piece.starts_with(['!', '?']));
+    let crowded = tags.find(|tag| {
+        let (mut quote, mut count) = (None, 0);
+        for byte in tag.bytes() {
+            match (quote, byte) {
+                (None, b'"' | b'\'') => quote = Some(byte),
+                (Some(q), _) if q == byte => quote = None,
+                (None, b'=') => count += 1,
+                (None, b'>') => break,
+                _ => {}
+            }
+        }
+        count > MAX_ATTRIBUTES
+    })?;
+    Some(crowded.as_ptr() as usize - text.as_ptr() as usize)
 }
 
 fn dtd_line(text: &str) -> u32 {
@@ -235,6 +264,9 @@ mod tests {
         let deep = format!("{}\n{}", "<a>".repeat(200_000), "</a>".repeat(200_000));
         check(&deep, 1, "nested");
         check("<a>\n&undefined;</a>", 2, "not well-formed");
+        let attributes = |n: u32| (0..n).map(|k| format!(" a{k}='='")).collect::<String>();
+        check(&format!("<a>\n<b{}/></a>", attributes(100_000)), 2, "more than 256 attributes");
+        assert!(parse("x.xml", &format!("<a{}>{}</a>", attributes(250), "=".repeat(9999))).is_ok());
         assert!(parse("x.xml", &format!("<a>{}</a>", "<b>x<c/></b>\n".repeat(1000))).is_ok());
     }
 

@@ -25,6 +25,8 @@ struct Surroundings {
     held: Cell<Option<Held>>,
     set_float64: SetReal,
     handle: Cell<Handle>,
+    /// The time event that the last handling of events announced.
+    next_event: Cell<Option<f64>>,
 }
 
 /// The inputs of a step that is under way.
@@ -79,6 +81,7 @@ impl Instance {
             held: Cell::new(None),
             set_float64: api.set_float64,
             handle: Cell::new(std::ptr::null_mut()),
+            next_event: Cell::new(None),
         });
         let callback: Option<IntermediateUpdate> =
             if request.intermediate.is_empty() { None } else { Some(intermediate_update) };
@@ -297,6 +300,11 @@ impl Instance {
             unsafe { function(self.handle, slot) };
         }
         *slot = std::ptr::null_mut();
+    }
+
+    /// The time event that is announced, kept beside what callbacks need: steps without events do not touch it.
+    pub fn next_event(&self) -> &Cell<Option<f64>> {
+        &self.surroundings.next_event
     }
 
     pub fn enter_event_mode(&self) -> c_int {

@@ -3,13 +3,32 @@
  * 3 discards for ever   4 reports a time before the step   5 returns a NaN   6 fmi2Error at 0.5   7 fmi2Fatal at 0.5
  * 8 status 42 at 0.5   9 warns at every step   10 logs with formats that do not fit   11 asks to terminate at 0.5
  * 12 fmi2Pending   13 logs 20 000 lines   14 fails to terminate   15 error in initialization
- * 16 rounds upwards and flushes denormals */
+ * 16 rounds upwards and flushes denormals   17 calls exit(0) at 0.5   18 goes to another folder in initialization
+ * 19 does so in every step   20 leaves a thread behind that runs for ever */
 #include "fmi2.h"
 #include "stubs.h"
 #include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef _WIN32
+#include <pthread.h>
+#include <unistd.h>
+static void *run_for_ever(void *nothing) {
+    for (;;) usleep(100);
+    return nothing;
+}
+static void leave_thread(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run_for_ever, NULL) == 0) pthread_detach(thread);
+}
+static void leave_folder(void) {
+    if (chdir("/") != 0) abort();
+}
+#else
+static void leave_thread(void) {}
+static void leave_folder(void) {}
+#endif
 
 typedef struct {
     double u, x, time, last;
@@ -36,7 +55,12 @@ FMI_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean td, doubl
     ((Model *)c)->time = t0;
     return fmi2OK;
 }
-FMI_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component c) { return ((Model *)c)->mode == 15 ? fmi2Error : fmi2OK; }
+FMI_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component c) {
+    int mode = ((Model *)c)->mode;
+    if (mode == 18) leave_folder();
+    if (mode == 20) leave_thread();
+    return mode == 15 ? fmi2Error : fmi2OK;
+}
 NOTHING(fmi2ExitInitializationMode)
 FMI_EXPORT fmi2Status fmi2Terminate(fmi2Component c) { return ((Model *)c)->mode == 14 ? fmi2Error : fmi2OK; }
 FMI_EXPORT fmi2Status fmi2Reset(fmi2Component c) {
@@ -58,6 +82,10 @@ FMI_EXPORT fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference r[],
 FMI_EXPORT fmi2Status fmi2SetInteger(fmi2Component c, const fmi2ValueReference r[], size_t n, const int v[]) {
     for (size_t i = 0; i < n; i++)
         if (r[i] == 9) ((Model *)c)->mode = v[i];
+    return fmi2OK;
+}
+FMI_EXPORT fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference r[], size_t n, int v[]) {
+    for (size_t i = 0; i < n; i++) v[i] = r[i] == 9 ? ((Model *)c)->mode : 0;
     return fmi2OK;
 }
 
@@ -97,6 +125,8 @@ FMI_EXPORT fmi2Status fmi2DoStep(fmi2Component c, double t, double h, fmi2Boolea
     case 11: if (late) { m->terminated = 1; return discard(m, m->time); } break;
     case 12: if (late) return fmi2Pending; break;
     case 13: for (int i = 0; i < 20000; i++) log(env, m->name, fmi2OK, "chatter", "line %d", i); break;
+    case 17: if (late) exit(0); break;
+    case 19: leave_folder(); break;
     case 16:
         fesetround(FE_UPWARD);
 #ifdef __SSE__

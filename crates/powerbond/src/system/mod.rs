@@ -141,7 +141,7 @@ pub enum Given {
     Flag(bool),
     /// A list.
     List(Vec<Given>),
-    /// Typed on the command line: what it is depends on the variable.
+    /// Typed on the command line, or more digits than a real has: what it is depends on the variable.
     Typed(String),
 }
 

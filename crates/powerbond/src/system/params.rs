@@ -2,6 +2,7 @@
 
 use super::{Given, SimulatorSpec, SubsystemSpec, System};
 use crate::Error;
+use crate::number::LONGEST_IN_A_REAL;
 use crate::source::{At, Source};
 use powerbond_core::models;
 use powerbond_core::units::{Conversion, Si, Unit};
@@ -283,6 +284,7 @@ impl Reader<'_> {
                     Err(_) => return unfit(text, "a number"),
                 },
                 _ => match text.parse::<i64>() {
+                    Ok(x) if x.unsigned_abs() > LONGEST_IN_A_REAL => Given::Typed(x.to_string()),
                     Ok(x) => Given::Number(x as f64),
                     Err(_) => return unfit(text, "a whole number"),
                 },

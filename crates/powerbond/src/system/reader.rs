@@ -1,6 +1,7 @@
 //! TOML values with their places, read with messages that say what was found and what would be right.
 
 use crate::Error;
+use crate::number::LONGEST_IN_A_REAL;
 use crate::source::{At, Source};
 use powerbond_core::suggest::hint;
 use std::sync::Arc;
@@ -112,6 +113,13 @@ impl<'a> Node<'a> {
             _ => None,
         };
         parsed.map_or_else(|| self.expected("a number"), Ok)
+    }
+
+    /// The digits of a whole number that a real cannot hold.
+    pub fn long_whole_number(&self) -> Option<String> {
+        let DeValue::Integer(n) = self.value.get_ref() else { return None };
+        let n = i64::from_str_radix(&n.as_str().replace('_', ""), n.radix()).ok()?;
+        (n.unsigned_abs() > LONGEST_IN_A_REAL).then(|| n.to_string())
     }
 
     /// A finite number.

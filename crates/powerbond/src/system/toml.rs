@@ -277,6 +277,8 @@ fn given(node: Node<'_>) -> Result<Given, Error> {
         Given::Flag(node.flag()?.value)
     } else if node.is_list() {
         Given::List(node.list()?.into_iter().map(given).collect::<Result<_, Error>>()?)
+    } else if let Some(digits) = node.long_whole_number() {
+        Given::Typed(digits)
     } else {
         Given::Number(node.any_number()?)
     })

@@ -14,7 +14,7 @@ pub struct Arguments {
     /// A system file, a folder with `system.toml`, or a single FMU
     system: PathBuf,
     /// Start of the run, in s
-    #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     begin_time: Option<f64>,
     /// End of the run, in s
     #[arg(
@@ -23,20 +23,21 @@ pub struct Arguments {
         alias = "stop-time",
         value_name = "S",
         allow_negative_numbers = true,
+        value_parser = crate::text::seconds,
         conflicts_with = "duration"
     )]
     end_time: Option<f64>,
     /// Length of the run, in s
-    #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     duration: Option<f64>,
     /// Constant step, or the first one of an adaptive run, in s
-    #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     step_size: Option<f64>,
-    /// Choose everything by itself, with this error relative to how far outputs move (method `auto`)
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    /// Choose everything by itself, with this error relative to how far outputs move, such as 1e-3 or 0.1% (method `auto`)
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = crate::text::tolerance)]
     tolerance: Option<f64>,
     /// Write results at multiples of this, in s (default: every step)
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     output_interval: Option<f64>,
     /// Where results go (default: results/<name of the system>)
     #[arg(long, value_name = "FOLDER")]
@@ -191,7 +192,9 @@ fn describe(summary: &Summary, folder: &Path) -> String {
     out += &estimates(s);
     out += "\n";
     if s.bonds.is_empty() {
-        out += "  no power bonds: add `[bonds.name]` to see whether the coupling conserves energy\n";
+        if !s.inputs.is_empty() {
+            out += "  no power bonds: add `[bonds.name]` to see whether the coupling conserves energy\n";
+        }
     } else {
         let header = [
             "bond",

@@ -6,6 +6,7 @@ use crate::check::loop_text;
 use crate::declare;
 use crate::glob;
 use crate::number::short;
+use crate::open_ends;
 use crate::scenario::Effects;
 use crate::simulators::{self, SharedLog};
 use crate::source::{At, Place};
@@ -236,7 +237,11 @@ impl System {
             let signal = signal.signal(self.folder(), &name.value.to_string())?;
             builder = builder.external(name.value.clone(), effects.change(&name.value, signal));
         }
-        for (name, start) in effects.inputs(self) {
+        let forced = effects.inputs(self);
+        let forced_names: Vec<VariableName> = forced.iter().map(|(name, _)| name.clone()).collect();
+        warnings.extend(open_ends::unfed(self, &builder, &forced_names));
+        warnings.extend(open_ends::unknown_units(self, &builder));
+        for (name, start) in forced {
             let signal = effects.change(&name, start);
             builder = builder.external(name, signal);
         }
@@ -327,7 +332,7 @@ impl System {
             return Err(Error::input(
                 method.controller.entry.place(),
                 format!(
-                    "controller `{}` needs an estimator to steer by; add `estimator = {{ kind = \"energy\", … }}`, \"predictor\" or \"richardson\"",
+                    "controller `{}` needs an estimator to steer by; add `estimator = {{ kind = \"energy\", … }}`, \"predictor\", \"jump\" or \"richardson\"",
                     method.controller.name()
                 ),
             ));
@@ -826,7 +831,7 @@ fn is_about(problem: &Problem, name: &VariableName) -> bool {
     match problem {
         Problem::NoSubsystem { name: subsystem, .. } => name.subsystem == *subsystem,
         Problem::NoVariable { name: n, .. } | Problem::WrongCausality { name: n, .. } => n == name,
-        Problem::Units { from, .. } => from == name,
+        Problem::Units { from, .. } | Problem::Turns { from, .. } => from == name,
         Problem::Unfed { input } | Problem::Foreign { input, .. } | Problem::UsedTwice { input, .. } => {
             input == name
         }

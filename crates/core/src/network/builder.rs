@@ -5,7 +5,7 @@ use super::{External, Member, Network, Packets, graph};
 use crate::bond::{Bonds, Port, Term};
 use crate::signal::Signal;
 use crate::subsystem::{Binding, Causality, FeedThrough, Packet, Subsystem, SubsystemError, Variable};
-use crate::suggest::closest;
+use crate::suggest::{closest, hint};
 use crate::units::{Conversion, Unit};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,7 +60,7 @@ pub struct PortSpec {
     pub outputs: Vec<VariableName>,
     /// +1 if `u·y` is power that leaves the subsystem, -1 if it enters.
     pub sign: f64,
-    /// Multiplies `u·y` to give the power in W (a gear ratio, a unit).
+    /// Multiplies `u·y`, in W where the units of both are known (a gear ratio).
     pub ratio: f64,
 }
 
@@ -94,7 +94,7 @@ pub enum Subject {
 pub enum Problem {
     DuplicateSubsystem { name: String },
     NoSubsystem { name: String, suggestion: Option<String> },
-    NoVariable { kind: String, name: VariableName, wanted: Option<Causality>, suggestion: Option<String> },
+    NoVariable { kind: String, name: VariableName, wanted: Option<Causality>, hint: String },
     WrongCausality { name: VariableName, wanted: Causality, found: Causality },
     Types { from: VariableName, from_kind: String, to: VariableName, to_kind: String },
     NotANumber { name: VariableName, kind: String },
@@ -102,6 +102,7 @@ pub enum Problem {
     FedTwice { input: VariableName, other: &'static str },
     NotFinite { what: String, value: f64 },
     Units { from: VariableName, from_unit: String, to: VariableName, to_unit: String },
+    Turns { from: VariableName, from_unit: String, to: VariableName, to_unit: String, gain: f64 },
     TooFewPorts { bond: String, ports: usize },
     SplitPort { input: VariableName, output: VariableName },
     PortLengths { inputs: usize, outputs: usize },
@@ -110,6 +111,7 @@ pub enum Problem {
     NotAPower { input: VariableName, input_unit: String, output: VariableName, output_unit: String },
     BadSign { sign: f64 },
     BadRatio { ratio: f64 },
+    UnitTwice { ratio: f64, input_unit: String, output_unit: String },
     UsedTwice { input: VariableName, bond: String },
     Unbalanced { bond: String, first: VariableName, second: VariableName, sum: f64 },
     Refused { name: String, error: SubsystemError },
@@ -144,10 +146,9 @@ impl fmt::Display for Problem {
                 write!(f, "there is no subsystem `{name}`")?;
                 hint(f, suggestion)
             }
-            Problem::NoVariable { kind, name, wanted, suggestion } => {
+            Problem::NoVariable { kind, name, wanted, hint } => {
                 let what = wanted.map_or("variable", noun);
-                write!(f, "`{}` ({kind}) has no {what} `{}`", name.subsystem, name.variable)?;
-                hint(f, suggestion)
+                write!(f, "`{}` ({kind}) has no {what} `{}`.{hint}", name.subsystem, name.variable)
             }
             Problem::WrongCausality { name, wanted, found } => {
                 let article = if *found == Causality::Local { "a" } else { "an" };
@@ -173,6 +174,11 @@ impl fmt::Display for Problem {
                 f,
                 "`{from}` is in {from_unit} and `{to}` in {to_unit}: these cannot be converted into each other. Write \
                  `convert_units = false` to connect the numbers as they are"
+            ),
+            Problem::Turns { from, from_unit, to, to_unit, gain } => write!(
+                f,
+                "`{from}` is in {from_unit} and `{to}` in {to_unit}: one counts turns, the other radians. Write \
+                 `convert_units = false` and the `gain` that is meant, {gain} if a turn has 2π radians"
             ),
             Problem::TooFewPorts { bond, ports } => {
                 write!(f, "bond `{bond}` has {ports} port(s); power flows between at least two")
@@ -204,11 +210,16 @@ impl fmt::Display for Problem {
             Problem::BadRatio { ratio } => {
                 write!(f, "`ratio` is {ratio}; a finite number other than 0 is needed")
             }
+            Problem::UnitTwice { ratio, input_unit, output_unit } => write!(
+                f,
+                "`ratio` = {ratio} is what makes watts of {input_unit} times {output_unit}. Leave it out: known units are \
+                 converted already"
+            ),
             Problem::UsedTwice { input, bond } => write!(f, "`{input}` is a side of bond `{bond}` already"),
             Problem::Unbalanced { bond, first, second, sum } => write!(
                 f,
                 "the powers of bond `{bond}` cannot cancel: with exact coupling `{first}` times `{second}` is left with \
-                 factor {sum:e}. Check the `sign` of both ports, their `ratio` and the `gain` of the connections between them"
+                 factor {sum}. Check the `sign` of the ports, their `ratio` and the `gain` of the connections between them"
             ),
             Problem::Refused { name, error } => write!(f, "`{name}` refused its ports: {error}"),
         }
@@ -457,13 +468,8 @@ impl NetworkBuilder {
                 return fail(Problem::NotANumber { name: name.clone(), kind: packet.kind.noun() });
             }
             let fitting = info.variables.iter().filter(|v| wanted.is_none_or(|w| w == v.causality));
-            let suggestion = closest(&name.variable, fitting.map(|v| v.name.as_str()));
-            return fail(Problem::NoVariable {
-                kind: info.kind.clone(),
-                name: name.clone(),
-                wanted,
-                suggestion: suggestion.map(str::to_owned),
-            });
+            let hint = hint(&name.variable, fitting.map(|v| v.name.as_str()));
+            return fail(Problem::NoVariable { kind: info.kind.clone(), name: name.clone(), wanted, hint });
         };
         match wanted {
             Some(wanted) if info.variables[v].causality != wanted => fail(Problem::WrongCausality {
@@ -571,6 +577,15 @@ impl NetworkBuilder {
                             gain *= factor;
                         }
                         Conversion::Unknown => {}
+                        Conversion::Turns { gain } => {
+                            return fail(Problem::Turns {
+                                from: name.clone(),
+                                from_unit: a.symbol.clone(),
+                                to: spec.to.clone(),
+                                to_unit: b.symbol.clone(),
+                                gain,
+                            });
+                        }
                         Conversion::Impossible => {
                             return fail(Problem::Units {
                                 from: name.clone(),
@@ -679,20 +694,17 @@ impl NetworkBuilder {
                     let Some(&u) = place_of_input.get(&to).filter(|&&u| wiring.is_coupled(u)) else {
                         return fail(Problem::Unfed { input: input.clone() });
                     };
-                    if let (Some(a), Some(c)) = (self.unit(to), self.unit(from))
-                        && a.product_is_power(c) == Some(false)
-                    {
-                        return fail(Problem::NotAPower {
-                            input: input.clone(),
-                            input_unit: a.symbol.clone(),
-                            output: output.clone(),
-                            output_unit: c.symbol.clone(),
-                        });
-                    }
+                    let watts = self
+                        .watts((input, to), (output, from), port.ratio)
+                        .map_err(|problem| BuildError { subject: subject(), problem })?;
                     if let Some(other) = bond_of_input.insert(u, &spec.name) {
                         return fail(Problem::UsedTwice { input: input.clone(), bond: other.to_owned() });
                     }
-                    bonds.terms.push(Term { u, y: place_of_output[&from], factor: port.sign * port.ratio });
+                    bonds.terms.push(Term {
+                        u,
+                        y: place_of_output[&from],
+                        factor: port.sign * port.ratio * watts,
+                    });
                 }
                 bonds
                     .ports
@@ -706,6 +718,27 @@ impl NetworkBuilder {
         }
         names.bond_order = order;
         Ok(bonds)
+    }
+
+    /// How many watts one input times one output is; 1 where a unit is not known.
+    fn watts(
+        &self,
+        (input, to): (&VariableName, Place),
+        (output, from): (&VariableName, Place),
+        ratio: f64,
+    ) -> Result<f64, Problem> {
+        let (Some(a), Some(b)) = (self.unit(to), self.unit(from)) else { return Ok(1.0) };
+        let (input_unit, output_unit) = (a.symbol.clone(), b.symbol.clone());
+        if a.product_is_power(b) == Some(false) {
+            let (input, output) = (input.clone(), output.clone());
+            return Err(Problem::NotAPower { input, input_unit, output, output_unit });
+        }
+        let watts = a.watts(b).unwrap_or(1.0);
+        // Somebody has converted by hand what is converted anyway: no gear has such a ratio by chance.
+        if (watts - 1.0).abs() > 1e-9 && (ratio.abs() / watts - 1.0).abs() < 1e-3 {
+            return Err(Problem::UnitTwice { ratio, input_unit, output_unit });
+        }
+        Ok(watts)
     }
 
     /// With exact coupling the powers of all ports must cancel for every y: the bilinear form Σ s·ratio·(L y)·y

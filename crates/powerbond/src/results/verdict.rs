@@ -233,6 +233,12 @@ fn sentence(word: Word, error: &ErrorEstimate, findings: &Findings, prepared: &P
     let worst =
         findings.blame.map_or(String::new(), |i| format!(", worst at `{}`", prepared.names.inputs[i]));
     match (word, findings.blame) {
+        (_, None) if findings.inputs.is_empty() => {
+            "no number is passed between subsystems; errors inside them are not seen".to_owned()
+        }
+        (_, None) if findings.inputs.iter().all(|f| f.spread == 0.0) => {
+            "nothing that is coupled moved, so nothing could be off; is something not connected?".to_owned()
+        }
         (_, None) => "nothing that is coupled was off; errors inside subsystems are not seen".to_owned(),
         _ if error.large => format!("the coupling error is large{worst}"),
         _ => format!(

@@ -206,7 +206,8 @@ fn describe(summary: &Summary, folder: &Path) -> String {
             "worst |δP|",
         ];
         let mut rows = vec![header.map(str::to_owned).to_vec()];
-        for b in &s.bonds {
+        let (bonds, left) = most(&s.bonds, |b| b.residual_abs);
+        for b in bonds {
             rows.push(vec![
                 b.name.clone(),
                 quantity(b.transmitted, "J"),
@@ -222,20 +223,39 @@ fn describe(summary: &Summary, folder: &Path) -> String {
             ]);
         }
         out += &table(&rows);
+        out += &left;
     }
     let mut rows = vec![["subsystem", "steps", "time"].map(str::to_owned).to_vec()];
-    for sub in &s.subsystems {
+    let (subsystems, left) = most(&s.subsystems, |sub| sub.seconds);
+    for sub in subsystems {
         rows.push(vec![sub.name.clone(), sub.steps.to_string(), quantity(sub.seconds, "s")]);
     }
     rows.push(vec!["(engine)".to_owned(), String::new(), quantity(s.engine_seconds, "s")]);
     out += "\n";
     out += &table(&rows);
+    out += &left;
     let tables = TABLES.iter().filter_map(|table| s.files[*table].as_str());
     let (outside, inside): (Vec<&str>, Vec<&str>) = tables.partition(|file| Path::new(file).is_absolute());
     out += &format!("\n{} and summary.json are in {}\n", inside.join(", "), folder.display());
     outside.iter().for_each(|file| out += &format!("the recorded variables are in {file}\n"));
     out
 }
+
+/// Of a long list those with the largest `size`, in the order of the list, and a line about the others.
+fn most<T>(list: &[T], size: impl Fn(&T) -> f64) -> (Vec<&T>, String) {
+    if list.len() <= MOST_LISTED {
+        return (list.iter().collect(), String::new());
+    }
+    let mut order: Vec<usize> = (0..list.len()).collect();
+    order.sort_by(|&a, &b| size(&list[b]).total_cmp(&size(&list[a])));
+    order.truncate(MOST_LISTED);
+    order.sort_unstable();
+    let left = format!("  … {} more with less in summary.json\n", list.len() - MOST_LISTED);
+    (order.into_iter().map(|i| &list[i]).collect(), left)
+}
+
+/// Bonds and subsystems that are printed.
+const MOST_LISTED: usize = 24;
 
 /// How a run in real time kept up.
 fn real_time(r: &RealTime) -> String {

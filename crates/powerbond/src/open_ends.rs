@@ -1,8 +1,11 @@
-//! What a system leaves open and a run would not show: inputs that nothing feeds, units that nobody can convert.
+//! What a system leaves open and a run would not show: inputs that nothing feeds, signals that do not move in the time of
+//! the run, units that nobody can convert.
 
 use crate::number::short;
+use crate::source::At;
 use crate::system::{SubsystemSpec, System};
 use powerbond_core::network::{NetworkBuilder, VariableName};
+use powerbond_core::signal::Signal;
 use powerbond_core::subsystem::{Causality, Variable};
 use powerbond_core::units::Conversion;
 
@@ -51,6 +54,29 @@ fn sets(spec: &SubsystemSpec, variable: &str) -> bool {
 fn start(variable: &Variable) -> String {
     let unit = variable.unit.as_ref().map_or(String::new(), |unit| format!(" {}", unit.symbol));
     format!("{}{unit}", short(variable.start)).trim_end().to_owned()
+}
+
+/// A warning about a signal that moves before or after the run only.
+pub fn still(name: &At<VariableName>, signal: &Signal, start: f64, stop: f64) -> Option<String> {
+    let what = match signal {
+        Signal::Step { time, .. } if *time > stop => format!("its step is at {} s", short(*time)),
+        Signal::Ramp { start: begin, .. } if *begin >= stop => {
+            format!("its ramp begins at {} s", short(*begin))
+        }
+        Signal::Ramp { end, .. } if *end < start => format!("its ramp ends at {} s", short(*end)),
+        Signal::Table { times, .. } => {
+            let (first, last) = (*times.first()?, *times.last()?);
+            // A table of one row is a constant.
+            if times.len() == 1 || (first < stop && last > start) {
+                return None;
+            }
+            format!("its table goes from {} s to {} s", short(first), short(last))
+        }
+        _ => return None,
+    };
+    let place = name.place().map_or(String::new(), |p| format!("{p}: "));
+    let (name, start, stop) = (&name.value, short(start), short(stop));
+    Some(format!("{place}`{name}` does not move: {what}, the run from {start} s to {stop} s"))
 }
 
 /// A warning for every connection between units of which one is not understood: the number is passed on as it is.

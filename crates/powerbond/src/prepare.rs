@@ -10,7 +10,7 @@ use crate::open_ends;
 use crate::scenario::Effects;
 use crate::simulators::{self, SharedLog};
 use crate::source::{At, Place};
-use crate::system::{FeedThroughSpec, Identify, MAX_RATE, Refresh, System};
+use crate::system::{FeedThroughSpec, Identify, MAX_RATE, Refresh, SimulatorSpec, System};
 use crate::timing::{Timed, Timing};
 use powerbond_core::clock::EndRule;
 use powerbond_core::error::RunError;
@@ -18,6 +18,7 @@ use powerbond_core::estimator::Blame;
 use powerbond_core::extrapolation::Feed;
 use powerbond_core::identification::{Identifier, Role};
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
+use powerbond_core::models;
 use powerbond_core::network::{
     BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Problem, Structure,
     Subject, VariableName,
@@ -235,6 +236,7 @@ impl System {
         }
         for (name, signal) in &self.inputs {
             let signal = signal.signal(self.folder(), &name.value.to_string())?;
+            warnings.extend(open_ends::still(name, &signal, start, stop));
             builder = builder.external(name.value.clone(), effects.change(&name.value, signal));
         }
         let forced = effects.inputs(self);
@@ -260,7 +262,7 @@ impl System {
             builder = builder.record(name.clone());
         }
         let (mut network, names) =
-            builder.build().map_err(|e| Error::input(self.place_of(&e), e.to_string()))?;
+            builder.build().map_err(|e| Error::input(self.place_of(&e), self.advise(&e)))?;
 
         let mut holds = self.hold_orders(&names)?;
         for (i, hold) in holds.iter_mut().enumerate() {
@@ -480,6 +482,21 @@ impl System {
     }
 
     /// Where the subject of a build error stands.
+    /// An error of the description in words, with what is known of built-in models.
+    fn advise(&self, error: &BuildError) -> String {
+        let parameter = |name: &VariableName| {
+            let spec = self.subsystems.iter().find(|s| s.name.value == name.subsystem)?;
+            let SimulatorSpec::Model(model) = &spec.simulator else { return None };
+            models::find(&model.value)?.all_parameters().find(|p| p.name == name.variable)
+        };
+        match &error.problem {
+            Problem::NoVariable { name, .. } if parameter(name).is_some() => {
+                format!("`{name}` is a parameter: it has a value in `parameters` and cannot be connected")
+            }
+            problem => problem.to_string(),
+        }
+    }
+
     fn place_of(&self, error: &BuildError) -> Option<Place> {
         let named = |mut written: Box<dyn Iterator<Item = &At<VariableName>> + '_>| {
             written.find(|name| is_about(&error.problem, &name.value)).and_then(At::place)

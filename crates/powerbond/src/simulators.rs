@@ -88,13 +88,7 @@ pub fn make(
 
 fn model(spec: &SubsystemSpec, name: &At<String>) -> Result<Box<dyn Subsystem>, Error> {
     let Some(model) = models::find(&name.value) else {
-        let ends = |m: &&models::ModelSpec| m.name.rsplit('/').next() == Some(name.value.as_str());
-        let same: Vec<String> =
-            models::ALL.iter().copied().filter(ends).map(|m| format!("`{}`", m.name)).collect();
-        let hint = match same.is_empty() {
-            true => hint(&name.value, models::ALL.iter().map(|m| m.name)),
-            false => format!(" Did you mean {}?", same.join(" or ")),
-        };
+        let hint = models::hint(&name.value);
         return Err(Error::input(name.place(), format!("there is no model `{}`.{hint}", name.value)));
     };
     let mut parameters: Vec<(String, ParameterValue)> = Vec::new();

@@ -103,6 +103,17 @@ impl SignalSpec {
     }
 }
 
+/// Why the first column of a table cannot be time in s, if that can be seen. Otherwise it is, whatever it is called.
+fn not_time(header: &[String]) -> Option<String> {
+    let is_time = |name: &str| ["time", "t"].contains(&name.trim().to_lowercase().as_str());
+    let (first, others) = header.split_first()?;
+    if let (false, Some(name)) = (is_time(first), others.iter().find(|name| is_time(name))) {
+        return Some(format!("the first column is `{first}`, and `{name}` comes later; times come first"));
+    }
+    let unit = first.split(['[', '(']).nth(1)?.trim_end_matches([']', ')', ' ']).trim();
+    (unit != "s").then(|| format!("the first column is `{first}`; times are in s"))
+}
+
 /// The time column and one other of a CSV file.
 fn read_table(
     folder: &Path,
@@ -120,7 +131,9 @@ fn read_table(
         let message = format!("{} has one column; times come first, values after them", path.display());
         return Err(Error::input(file.place(), message));
     }
-    // The first column is time, whatever it is called.
+    if let Some(why) = not_time(&table.header) {
+        return Err(Error::input(file.place(), format!("{}:1: {why}", path.display())));
+    }
     let values = match (table.column(wanted).filter(|_| wanted != table.header[0]), column) {
         (Some(values), _) => values,
         // A table of two columns needs no name.

@@ -10,7 +10,7 @@ use crate::open_ends;
 use crate::scenario::Effects;
 use crate::simulators::{self, SharedLog};
 use crate::source::{At, Place};
-use crate::system::{FeedThroughSpec, Identify, MAX_RATE, Refresh, SimulatorSpec, System};
+use crate::system::{FeedThroughSpec, Identify, MAX_RATE, Refresh, SimulatorSpec, System, misfit};
 use crate::timing::{Timed, Timing};
 use powerbond_core::clock::EndRule;
 use powerbond_core::error::RunError;
@@ -237,6 +237,11 @@ impl System {
         for (name, signal) in &self.inputs {
             let signal = signal.signal(self.folder(), &name.value.to_string())?;
             warnings.extend(open_ends::still(name, &signal, start, stop));
+            let kind = kind_of(&builder, &name.value);
+            if let Some(x) = misfit(&signal, kind) {
+                let message = format!("`{}` is {}; {} does not fit", name.value, kind.noun(), short(x));
+                return Err(Error::input(name.place(), message));
+            }
             builder = builder.external(name.value.clone(), effects.change(&name.value, signal));
         }
         let forced = effects.inputs(self);
@@ -476,7 +481,7 @@ impl System {
                 }
             }
         }
-        let by_default = stop.with(duration / 1000.0);
+        let by_default = stop.with(duration / DEFAULT_STEPS);
         let step = check("the step", s.step.as_ref().unwrap_or(&by_default))?;
         Ok((start, stop.value, step))
     }
@@ -675,11 +680,7 @@ impl System {
             return (wanted.clone(), given.unwrap_or(catalogue::FIRST_STEP * duration));
         };
         // Nobody chose this step: it may as well be a multiple of what a subsystem steps in.
-        let own = network.members.iter().filter_map(|m| m.capabilities.fixed_step).fold(0.0, f64::max);
-        let step = match self.simulation.step {
-            None if own > 0.0 => own * (step / own).floor().max(1.0),
-            _ => step,
-        };
+        let step = if self.simulation.step.is_none() { whole_steps(network, step) } else { step };
         warnings.push(format!(
             "{why}: the step is constant, {} s; `step` in `[simulation]` sets another",
             short(step)
@@ -826,12 +827,35 @@ impl System {
     }
 }
 
+/// What kind of value a variable has; a real number if there is no such variable.
+fn kind_of(builder: &NetworkBuilder, name: &VariableName) -> ValueKind {
+    let found = builder.subsystems().find(|(s, _)| *s == name.subsystem).and_then(|(_, simulator)| {
+        let info = simulator.info();
+        Some(info.variables[info.find(&name.variable)?].kind)
+    });
+    found.unwrap_or_default()
+}
+
 /// The place of a subsystem that was named.
 fn subsystem(names: &Names, name: &At<String>) -> Result<usize, Error> {
     names.subsystems.iter().position(|n| *n == name.value).ok_or_else(|| {
         let hint = hint(&name.value, names.subsystems.iter().map(String::as_str));
         Error::input(name.place(), format!("there is no subsystem `{}`.{hint}", name.value))
     })
+}
+
+/// Steps of a run with a constant step that nobody chose.
+const DEFAULT_STEPS: f64 = 1000.0;
+
+/// The constant step of a run of `duration` in which nobody chose one.
+pub(crate) fn default_step(network: &Network, duration: f64) -> f64 {
+    whole_steps(network, duration / DEFAULT_STEPS)
+}
+
+/// A step that is a multiple of what a subsystem steps in, at most `step` if that is possible.
+fn whole_steps(network: &Network, step: f64) -> f64 {
+    let own = network.members.iter().filter_map(|m| m.capabilities.fixed_step).fold(0.0, f64::max);
+    if own > 0.0 { own * (step / own).floor().max(1.0) } else { step }
 }
 
 /// More rows than this are a slip, not a wish.

@@ -73,6 +73,11 @@ fn a_tolerance_may_be_in_percent() {
         lab.runs(&["--tolerance", text]).summary()["config"]["method"]["estimator"]["tolerance"].clone()
     };
     assert_eq!(tolerance("0.1%"), tolerance("1e-3"));
+    let written = |text: &str| {
+        let lab = Lab::with(&format!("{}[method]\nkind = \"auto\"\ntolerance = {text}\n", automatic()));
+        lab.runs(&[]).summary()["config"]["method"]["estimator"]["tolerance"].clone()
+    };
+    assert_eq!(written("\"0.1%\""), written("1e-3"));
 }
 
 #[test]
@@ -144,4 +149,29 @@ fn results_have_the_name_of_the_file_or_of_its_folder() {
     let mut inside = lab.command(&["run", ".", "--quiet"]);
     assert!(inside.current_dir(lab.dir.join("car")).status().unwrap().success());
     assert!(lab.dir.join("car/results/car/summary.json").is_file());
+}
+
+/// Whole numbers and booleans of FMUs are not rounded to what was not written.
+#[test]
+fn inputs_take_values_that_fit_them() {
+    let lab = Lab::new();
+    lab.place("types2", "a");
+    let run = |inputs: &str| {
+        let text = "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\n[inputs]\n";
+        lab.write("system.toml", format!("{text}\"a.real_in\" = 0.5\n{inputs}\n"));
+        lab.run(&[])
+    };
+    for (inputs, said) in [
+        ("\"a.int_in\" = 2.5", "system.toml:8:1: `a.int_in` is a whole number; 2.5 does not fit"),
+        ("\"a.bool_in\" = 3", "`a.bool_in` is a boolean; 3 does not fit"),
+        ("\"a.gear_in\" = { step = { time = 0.5, to = 1.5 } }", "`a.gear_in` is an enumeration; 1.5"),
+    ] {
+        let ran = run(inputs);
+        assert_eq!(ran.code, 3, "{inputs}");
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
+    let ran = run("\"a.int_in\" = 2\n\"a.bool_in\" = true");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(lab.results().column("a.bool_in")[3], 1.0);
+    assert!(ran.err.contains("nothing feeds `a.gear_in`, which stays at 0"), "{}", ran.err);
 }

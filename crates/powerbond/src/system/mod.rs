@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use signals::SignalSpec;
+pub(crate) use signals::misfit;
 pub use verdict::VerdictSpec;
 
 /// A coupled system, an experiment and a method.

@@ -4,6 +4,7 @@ use super::reader::Node;
 use crate::Error;
 use crate::source::At;
 use powerbond_core::signal::Signal;
+use powerbond_core::subsystem::ValueKind;
 use std::path::{Path, PathBuf};
 
 /// What an input follows.
@@ -21,8 +22,11 @@ pub enum SignalSpec {
 const KINDS: [&str; 4] = ["step", "ramp", "sine", "table"];
 
 impl SignalSpec {
-    /// Reads `0.1`, `{ step = { … } }`, `{ ramp = … }`, `{ sine = … }` or `{ table = "file.csv", column = "z" }`.
+    /// Reads `0.1`, `true`, `{ step = { … } }`, `{ ramp = … }`, `{ sine = … }` or `{ table = "file.csv", column = "z" }`.
     pub fn read(node: Node<'_>) -> Result<Self, Error> {
+        if node.is_flag() {
+            return Ok(SignalSpec::Constant(f64::from(u8::from(node.flag()?.value))));
+        }
         if !node.is_table() {
             return Ok(SignalSpec::Constant(node.number()?.value));
         }
@@ -100,6 +104,21 @@ impl SignalSpec {
                 Signal::Table { times, values, linear: *linear }
             }
         })
+    }
+}
+
+/// The first value of a signal that an input of a kind would have to round, if it names one.
+pub fn misfit(signal: &Signal, kind: ValueKind) -> Option<f64> {
+    let fits = |x: &f64| match kind {
+        ValueKind::Real => true,
+        ValueKind::Boolean => *x == 0.0 || *x == 1.0,
+        ValueKind::Integer | ValueKind::Enumeration => x.fract() == 0.0,
+    };
+    match signal {
+        Signal::Constant(x) => [*x].into_iter().find(|x| !fits(x)),
+        Signal::Step { from, to, .. } => [*from, *to].into_iter().find(|x| !fits(x)),
+        Signal::Table { values, .. } => values.iter().copied().find(|x| !fits(x)),
+        _ => None,
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::Error;
 use crate::catalogue::{self, Feeding, Kind, PolicySpec};
+use crate::number::share;
 use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
@@ -447,6 +448,18 @@ impl Method {
     }
 }
 
+/// The tolerance of a whole method: a number, or a share in percent.
+fn whole_tolerance(method: &str, node: Node<'_>) -> Result<At<f64>, Error> {
+    if node.is_text()
+        && let Some(x) = share(&node.text()?.value)
+    {
+        let given = node.at(x);
+        catalogue::check_knob(Kind::Method, method, "tolerance", &given)?;
+        return Ok(given);
+    }
+    Ok(node.at(catalogue::knob_number(Kind::Method, method, "tolerance", node)?))
+}
+
 fn method(node: Node<'_>) -> Result<Method, Error> {
     let table = node.table("`[method]`", METHOD)?;
     let tolerance = table.get("tolerance");
@@ -465,7 +478,7 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
                 return n.fail(format!("`{name}` is no whole method but a part: write `{key} = \"{name}\"`"));
             }
             let kind = PolicySpec::read(Kind::Method, n)?;
-            let number = |n: Node<'_>| Ok(n.at(catalogue::knob_number(Kind::Method, kind.name(), "tolerance", n)?));
+            let number = |n: Node<'_>| whole_tolerance(kind.name(), n);
             let auto = Method::auto(tolerance.map(number).transpose()?);
             let knobs = auto.kind.map_or(Vec::new(), |kind| kind.knobs);
             Method { kind: Some(PolicySpec { knobs, ..kind }), ..auto }

@@ -3,7 +3,6 @@
 use crate::text::print;
 use powerbond::Error;
 use powerbond::core::models::{self, ParameterValue};
-use powerbond::core::suggest::hint;
 use powerbond_export::{Export, ExportError, FmiVersion, Library};
 use std::path::PathBuf;
 
@@ -33,7 +32,7 @@ pub struct Arguments {
 pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let name = &arguments.model;
     let Some(model) = models::find(name) else {
-        let hint = hint(name, models::ALL.iter().map(|m| m.name));
+        let hint = models::hint(name);
         return Err(Error::input(None, format!("there is no model `{name}`.{hint}")));
     };
     let given = arguments.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>, _>>()?;

@@ -5,6 +5,7 @@
 mod bench;
 mod check;
 mod compare;
+mod examples;
 mod export;
 mod fmus;
 mod inspect;
@@ -27,7 +28,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[command(name = "powerbond", version, max_term_width = 100, after_help = AFTER_HELP)]
 struct Arguments {
     /// Log to stderr what is done and what FMUs say; -vv and -vvv more of it (RUST_LOG chooses in detail)
-    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    #[arg(short, long, action = clap::ArgAction::Count, global = true, display_order = 900)]
     verbose: u8,
     #[command(subcommand)]
     command: Command,
@@ -42,24 +43,31 @@ Exit codes: 0 ok · 1 a bug of ours · 2 usage · 3 input refused · 4 model err
 #[derive(Subcommand)]
 enum Command {
     /// Run a coupled system and write its results
+    #[command(after_help = examples::RUN)]
     Run(run::Arguments),
     /// Show what an FMU says about itself
-    #[command(visible_alias = "info")]
+    #[command(visible_alias = "info", after_help = examples::INSPECT)]
     Inspect(inspect::Arguments),
     /// Look at a system without running it: structure, algebraic loops, capabilities
-    #[command(visible_alias = "validate")]
+    #[command(visible_alias = "validate", after_help = examples::CHECK)]
     Check(check::Arguments),
     /// Make one HTML page of a run, or of several
+    #[command(after_help = examples::REPORT)]
     Report(report::Arguments),
     /// Compare results with results: error per variable
+    #[command(after_help = examples::COMPARE)]
     Compare(compare::Arguments),
     /// Try every method on one's own system: what accuracy costs, and a ready `[method]`
+    #[command(after_help = examples::TUNE)]
     Tune(tune::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
+    #[command(after_help = examples::BENCH)]
     Bench(bench::Arguments),
     /// Write a built-in model as an FMU for other tools
+    #[command(after_help = examples::EXPORT)]
     Export(export::Arguments),
     /// List the methods, models and their knobs
+    #[command(after_help = examples::METHODS)]
     Methods(methods::Arguments),
 }
 

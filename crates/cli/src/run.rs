@@ -13,7 +13,7 @@ pub struct Arguments {
     /// A system file, a folder with `system.toml`, or a single FMU
     system: PathBuf,
     /// Start of the run, in s
-    #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     begin_time: Option<f64>,
     /// End of the run, in s
     #[arg(
@@ -22,20 +22,21 @@ pub struct Arguments {
         alias = "stop-time",
         value_name = "S",
         allow_negative_numbers = true,
+        value_parser = crate::text::seconds,
         conflicts_with = "duration"
     )]
     end_time: Option<f64>,
     /// Length of the run, in s
-    #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     duration: Option<f64>,
     /// Constant step, or the first one of an adaptive run, in s
-    #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     step_size: Option<f64>,
-    /// Choose everything by itself, with this error relative to how far outputs move (method `auto`)
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    /// Choose everything by itself, with this error relative to how far outputs move, such as 1e-3 or 0.1% (method `auto`)
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = crate::text::tolerance)]
     tolerance: Option<f64>,
     /// Write results at multiples of this, in s (default: every step)
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     output_interval: Option<f64>,
     /// Where results go (default: results/<name of the system>)
     #[arg(long, value_name = "FOLDER")]
@@ -190,7 +191,9 @@ fn describe(summary: &Summary, folder: &Path) -> String {
     out += &estimates(s);
     out += "\n";
     if s.bonds.is_empty() {
-        out += "  no power bonds: add `[bonds.name]` to see whether the coupling conserves energy\n";
+        if !s.inputs.is_empty() {
+            out += "  no power bonds: add `[bonds.name]` to see whether the coupling conserves energy\n";
+        }
     } else {
         let header = [
             "bond",
@@ -202,7 +205,8 @@ fn describe(summary: &Summary, folder: &Path) -> String {
             "worst |δP|",
         ];
         let mut rows = vec![header.map(str::to_owned).to_vec()];
-        for b in &s.bonds {
+        let (bonds, left) = most(&s.bonds, |b| b.residual_abs);
+        for b in bonds {
             rows.push(vec![
                 b.name.clone(),
                 quantity(b.transmitted, "J"),
@@ -218,20 +222,39 @@ fn describe(summary: &Summary, folder: &Path) -> String {
             ]);
         }
         out += &table(&rows);
+        out += &left;
     }
     let mut rows = vec![["subsystem", "steps", "time"].map(str::to_owned).to_vec()];
-    for sub in &s.subsystems {
+    let (subsystems, left) = most(&s.subsystems, |sub| sub.seconds);
+    for sub in subsystems {
         rows.push(vec![sub.name.clone(), sub.steps.to_string(), quantity(sub.seconds, "s")]);
     }
     rows.push(vec!["(engine)".to_owned(), String::new(), quantity(s.engine_seconds, "s")]);
     out += "\n";
     out += &table(&rows);
+    out += &left;
     let tables = TABLES.iter().filter_map(|table| s.files[*table].as_str());
     let (outside, inside): (Vec<&str>, Vec<&str>) = tables.partition(|file| Path::new(file).is_absolute());
     out += &format!("\n{} and summary.json are in {}\n", inside.join(", "), folder.display());
     outside.iter().for_each(|file| out += &format!("the recorded variables are in {file}\n"));
     out
 }
+
+/// Of a long list those with the largest `size`, in the order of the list, and a line about the others.
+fn most<T>(list: &[T], size: impl Fn(&T) -> f64) -> (Vec<&T>, String) {
+    if list.len() <= MOST_LISTED {
+        return (list.iter().collect(), String::new());
+    }
+    let mut order: Vec<usize> = (0..list.len()).collect();
+    order.sort_by(|&a, &b| size(&list[b]).total_cmp(&size(&list[a])));
+    order.truncate(MOST_LISTED);
+    order.sort_unstable();
+    let left = format!("  … {} more with less in summary.json\n", list.len() - MOST_LISTED);
+    (order.into_iter().map(|i| &list[i]).collect(), left)
+}
+
+/// Bonds and subsystems that are printed.
+const MOST_LISTED: usize = 24;
 
 /// How a run in real time kept up.
 fn real_time(r: &RealTime) -> String {

@@ -59,8 +59,22 @@ pub fn significant(x: f64) -> String {
 
 /// A share of 0 or more from the command line: `0.005` or `0.5%`.
 pub fn share(text: &str) -> Result<f64, String> {
-    let share = powerbond::number::share(text).filter(|x| *x >= 0.0);
-    share.ok_or_else(|| "a number of 0 or more is needed, such as 0.005 or 0.5%".to_owned())
+    powerbond::number::small_share(text)
+}
+
+/// A share whatever its size: `1e-3` or `0.1%`. Whether it fits is seen later.
+pub fn tolerance(text: &str) -> Result<f64, String> {
+    let given = || text.trim().parse().ok();
+    powerbond::number::share(text)
+        .or_else(given)
+        .ok_or_else(|| "a number is needed, such as 1e-3 or 0.1%".to_owned())
+}
+
+/// A time, as a number. Whether it fits is seen later.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    text.trim()
+        .parse()
+        .map_err(|_| "a number of seconds is needed, without a unit, such as 0.001 or 1e-3".to_owned())
 }
 
 /// How many times as fast as the clock: a finite number above 0.

@@ -25,7 +25,7 @@ pub struct Arguments {
     /// End of every run, in s
     #[arg(short, long, alias = "stop-time", value_name = "S", allow_negative_numbers = true)]
     end_time: Option<f64>,
-    /// The step in the middle of those that are tried, in s (default: that of the system)
+    /// The step in the middle of those that are tried, in s (default: that of the system, else a thousandth of the run)
     #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
     step_size: Option<f64>,
     /// Set a parameter: subsystem.parameter=value (repeatable)

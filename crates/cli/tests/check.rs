@@ -216,9 +216,10 @@ fn pictures_show_every_part() {
     {
         assert!(svg.contains(said), "`{said}`");
     }
-    // Two feed-through curves and their sample in the legend; three wires, two of them in a bond.
+    // Two feed-through curves and their sample in the legend; three wires, two of them in a bond, and two
+    // signals.
     let count = |part: &str| svg.matches(part).count();
-    assert_eq!((count("class=\"through\""), count("class=\"wire\""), count("class=\"band\"")), (3, 4, 3));
+    assert_eq!((count("class=\"through\""), count("class=\"wire\""), count("class=\"band\"")), (3, 5, 3));
     for said in [
         "\"wheel.suspension_force\" -> \"chassis.force\" [color",
         "\"wheel.chassis_velocity\" -> \"wheel.suspension_force\" [style = dashed]",

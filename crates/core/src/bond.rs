@@ -4,7 +4,7 @@ use crate::subsystem::Span;
 use crate::tape::{Persist, Tape};
 use std::ops::Range;
 
-/// One product `factor · u · y` of a port's power; `factor` is sign times ratio.
+/// One product `factor · u · y` of a port's power; `factor` is sign times ratio, in W where units are known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term {
     /// The input, flat.

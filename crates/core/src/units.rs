@@ -1,5 +1,10 @@
 //! Units as SI dimensions with a factor and an offset: enough to convert and to see whether a product is a power.
 
+use std::f64::consts::TAU;
+
+/// Files write 1/60 with as few digits as this.
+const TURN_ROUND_OFF: f64 = 1e-4;
+
 /// Exponents of kg, m, s, A, K, mol, cd, rad, as in FMI's `BaseUnit`.
 pub type Dimensions = [i8; 8];
 
@@ -104,6 +109,11 @@ pub enum Conversion {
         /// Is added.
         offset: f64,
     },
+    /// One counts turns per time and the other radians: dimensions do not tell that a turn has 2π of them.
+    Turns {
+        /// What multiplies a number of the one to give the other, if turns are meant.
+        gain: f64,
+    },
     /// The dimensions differ.
     Impossible,
     /// The meaning of a unit is not known.
@@ -133,13 +143,39 @@ impl Unit {
         Some((0..7).all(|i| a.dimensions[i] + b.dimensions[i] == W[i]) && a.offset == 0.0 && b.offset == 0.0)
     }
 
+    /// How many watts `1 self · 1 other` are; `None` where a unit is unknown or the product is no power. A torque times
+    /// turns per time has the factor 2π: `P = 2π n M`.
+    pub fn watts(&self, other: &Unit) -> Option<f64> {
+        if self.product_is_power(other) != Some(true) {
+            return None;
+        }
+        let turns = if self.counts_turns() || other.counts_turns() { TAU } else { 1.0 };
+        Some(turns * self.si?.factor * other.si?.factor)
+    }
+
     /// How a value in this unit becomes one in `other`.
     pub fn conversion_to(&self, other: &Unit) -> Conversion {
         let (Some(a), Some(b)) = (self.si, other.si) else { return Conversion::Unknown };
         if a.dimensions[..7] != b.dimensions[..7] {
             return Conversion::Impossible;
         }
-        Conversion::Linear { gain: a.factor / b.factor, offset: (a.offset - b.offset) / b.factor }
+        let gain = a.factor / b.factor;
+        let radians = |si: Si| si.dimensions[7] != 0;
+        if self.counts_turns() && radians(b) {
+            return Conversion::Turns { gain: TAU * gain };
+        }
+        if radians(a) && other.counts_turns() {
+            return Conversion::Turns { gain: gain / TAU };
+        }
+        Conversion::Linear { gain, offset: (a.offset - b.offset) / b.factor }
+    }
+
+    /// Whether it counts whole turns (or periods) per time: Hz and its multiples, 1/min. A plain 1/s may be anything.
+    fn counts_turns(&self) -> bool {
+        self.si.is_some_and(|si| {
+            si.dimensions == HZ
+                && (self.symbol.ends_with("Hz") || (si.factor * 60.0 - 1.0).abs() < TURN_ROUND_OFF)
+        })
     }
 }
 
@@ -225,6 +261,36 @@ mod tests {
             assert_eq!(Unit::parse(a).product_is_power(&Unit::parse(b)), Some(false), "{a} · {b}");
         }
         assert_eq!(Unit::parse("furlong").product_is_power(&Unit::parse("N")), None);
+    }
+
+    #[test]
+    fn products_of_bonds_are_known_in_watts() {
+        // By definition: 1 bar·l/min = 1e5·1e-3/60 W, 1 kN·mm/s = 1 W, P = 2π n M.
+        for (a, b, watts) in [
+            ("N", "m/s", 1.0),
+            ("bar", "l/min", 1e5 * 1e-3 / 60.0),
+            ("kN", "mm/s", 1.0),
+            ("N.m", "rad/s", 1.0),
+            ("N.m", "1/s", 1.0),
+            ("N.m", "rpm", TAU / 60.0),
+            ("N.m", "1/min", TAU / 60.0),
+            ("Hz", "kN.m", 1e3 * TAU),
+        ] {
+            let found = Unit::parse(a).watts(&Unit::parse(b)).unwrap();
+            assert!((found / watts - 1.0).abs() < 1e-14, "{a} · {b} = {found} W");
+        }
+        assert_eq!(Unit::parse("N").watts(&Unit::parse("m")), None);
+        assert_eq!(Unit::parse("N").watts(&Unit::parse("furlong")), None);
+    }
+
+    #[test]
+    fn turns_do_not_become_radians_by_themselves() {
+        let conversion = |from: &str, to: &str| Unit::parse(from).conversion_to(&Unit::parse(to));
+        assert_eq!(conversion("Hz", "rad/s"), Conversion::Turns { gain: TAU });
+        assert_eq!(conversion("rad/s", "Hz"), Conversion::Turns { gain: 1.0 / TAU });
+        assert_eq!(conversion("1/min", "rad/s"), Conversion::Turns { gain: TAU * (1.0 / 60.0) });
+        assert_eq!(conversion("Hz", "1/s"), Conversion::Linear { gain: 1.0, offset: 0.0 });
+        assert_eq!(conversion("1/s", "rad/s"), Conversion::Linear { gain: 1.0, offset: 0.0 });
     }
 
     #[test]

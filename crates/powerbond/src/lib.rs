@@ -21,6 +21,7 @@ mod diary;
 mod error;
 mod glob;
 pub mod number;
+mod open_ends;
 mod pace;
 mod prepare;
 pub mod report;

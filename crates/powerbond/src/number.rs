@@ -39,6 +39,19 @@ pub fn share(text: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
+/// As [`share`], of 0 or more, where a whole is the most that makes sense: `5` is more likely 5 % than 500 %, so that has to be
+/// written out. The error says what would be right.
+pub fn small_share(text: &str) -> Result<f64, String> {
+    match share(text).filter(|x| *x >= 0.0) {
+        Some(x) if x >= 1.0 && !text.contains('%') => {
+            let (x, text) = (short(100.0 * x), text.trim());
+            Err(format!("{text} would be {x} %; write {text}% or {x}%"))
+        }
+        Some(x) => Ok(x),
+        None => Err("a number of 0 or more is needed, such as 0.005 or 0.5%".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{percent, share, short};

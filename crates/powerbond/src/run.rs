@@ -84,14 +84,15 @@ impl RunOptions {
             let stop = system.simulation.start.value + d;
             system.simulation.stop = Some(At::option(stop, format!("--duration {d}")));
         }
-        if let Some(h) = self.step_size {
-            system.simulation.step = Some(given(h, "--step-size"));
-            if system.method.is_implicit() {
-                system.method = Method::default();
-            }
-        }
         if let Some(tolerance) = self.tolerance {
             system.set_tolerance(given(tolerance, "--tolerance"))?;
+        }
+        if let Some(h) = self.step_size {
+            system.simulation.step = Some(given(h, "--step-size"));
+            // A step and nothing else: it is constant. With a tolerance it is the first one.
+            if system.method.is_implicit() && self.tolerance.is_none() {
+                system.method = Method::default();
+            }
         }
         if let Some(dt) = self.output_interval {
             system.simulation.output_interval = Some(given(dt, "--output-interval"));

@@ -88,7 +88,7 @@ pub fn make(
 
 fn model(spec: &SubsystemSpec, name: &At<String>) -> Result<Box<dyn Subsystem>, Error> {
     let Some(model) = models::find(&name.value) else {
-        let hint = hint(&name.value, models::ALL.iter().map(|m| m.name));
+        let hint = models::hint(&name.value);
         return Err(Error::input(name.place(), format!("there is no model `{}`.{hint}", name.value)));
     };
     let mut parameters: Vec<(String, ParameterValue)> = Vec::new();

@@ -19,6 +19,8 @@ fn what_cannot_be_understood_is_usage() {
     check(&["--bogus"], &["'--bogus'"]);
     check(&["--stpe-size", "1"], &["'--stpe-size'", "'--step-size'"]);
     check(&["-s", "fast"], &["'fast' for '--step-size <S>'"]);
+    check(&["-s", "1ms"], &["'1ms' for '--step-size <S>'", "a number of seconds", "such as 0.001"]);
+    check(&["--tolerance", "fine"], &["such as 1e-3 or 0.1%"]);
     check(&["--end-time"], &["a value is required for '--end-time <S>'"]);
     check(&["-e", "1", "-d", "2"], &["'--end-time <S>' cannot be used with '--duration <S>'"]);
     says(&lab.powerbond(&["run"]), 2, &["<SYSTEM>"]);
@@ -65,6 +67,8 @@ fn paths_that_cannot_be_read_are_named() {
     std::fs::create_dir(lab.dir.join("empty")).unwrap();
     let check = |path: &str, parts: &[&str]| says(&lab.powerbond(&["run", path]), 3, parts);
     check("empty", &["the folder empty has no `system.toml`"]);
+    lab.write("empty/car.toml", "");
+    check("empty", &["no `system.toml`; name the file: empty/car.toml"]);
     check("nope.toml", &["cannot read nope.toml", "No such file"]);
     check("nope/system.toml", &["cannot read nope/system.toml"]);
     #[cfg(target_os = "linux")]

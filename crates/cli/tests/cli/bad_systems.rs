@@ -412,3 +412,37 @@ fn files_that_are_no_systems() {
     check("subsystems = 3".as_bytes(), &["`subsystems` is 3; a table is needed"]);
     check("\u{feff}[simulatoin]\n".as_bytes(), &["system.toml:1:", "`simulation`?"]);
 }
+
+#[test]
+fn words_of_other_tools_and_of_other_places_are_understood() {
+    check("stop = 4.0", "end_time = 4.0", "end_time", &["no key `end_time`", "Did you mean `stop`?"]);
+    refuses("stop = 4.0", "end = 4.0", &["when it ends is said by `stop`"]);
+    check("gain = -1.0", "factor = -1.0", "factor", &["Did you mean `gain`?"]);
+    check("from = \"chassis", "source = \"chassis", "source", &["Did you mean `from`?"]);
+    refuses("\"quarter-car/chassis\"", "\"chassis\"", &["Did you mean `quarter-car/chassis`?"]);
+    refuses("\"quarter-car/chassis\"", "\"mass\"", &["`oscillator/mass` or `nonlinear-oscillator/mass`?"]);
+    refuses(
+        "to = \"wheel.chassis_velocity\"",
+        "to = \"wheel.mass\"",
+        &["`wheel.mass` is a parameter: it has a value in `parameters`"],
+    );
+    refuses(
+        "to = \"wheel.chassis_velocity\"",
+        "to = \"wheel.pressure_in_the_tank\"",
+        &["has no input `pressure_in_the_tank`. There are: chassis_velocity, road."],
+    );
+    check("[method]", "[method]\nkind = \"ecco\"", "kind = \"ecco\"", &["write `controller = \"ecco\"`"]);
+}
+
+#[test]
+fn lists_and_tables_that_were_mixed_up_are_told_apart() {
+    let twice = EXAMPLE.replace("[[connections]]", "[connections]");
+    let second = twice.match_indices("[connections]").nth(1).unwrap().0;
+    let line = 1 + twice[..second].matches('\n').count();
+    let ran = Lab::with(&twice).run(&[]);
+    assert!(ran.err.starts_with(&format!("error: system.toml:{line}:")), "{}", ran.err);
+    assert!(ran.err.contains("below its own `[[connections]]`"), "{}", ran.err);
+    for wrong in ["[bonds]", "[[bonds]]"] {
+        check("[bonds.suspension]", wrong, wrong, &["below `[bonds.name]`"]);
+    }
+}

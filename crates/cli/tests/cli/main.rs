@@ -24,5 +24,6 @@ mod real_time;
 mod results;
 mod scenario;
 mod signals;
+mod silence;
 mod tune;
 mod verdict;

@@ -154,3 +154,15 @@ fn ctrl_c_ends_it() {
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     assert!(sent.elapsed() < std::time::Duration::from_secs(1));
 }
+
+/// A thousandth of the run, not the first step of `auto`: methods are compared at steps that people would take.
+#[test]
+fn a_system_without_a_step_is_tuned_around_a_thousandth_of_the_run() {
+    let lab = Lab::with(&edit(&car(), "step = 2e-3", ""));
+    let ran = lab.powerbond(&["tune", "system.toml", "--output-dir", "out", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let tuning = ran.json();
+    let runs = curve(&tuning, "constant")["runs"].as_array().unwrap();
+    let middle = runs.iter().find(|run| run["level"] == 1.0).unwrap();
+    close(middle["value"].as_f64().unwrap(), 1e-3, 1e-12);
+}

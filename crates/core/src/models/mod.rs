@@ -44,6 +44,17 @@ pub fn find(name: &str) -> Option<&'static ModelSpec> {
     ALL.iter().copied().find(|m| m.name == name)
 }
 
+/// A sentence about a model that does not exist, for the end of a message: those with this name after the stroke, else as in
+/// [`crate::suggest::hint`].
+pub fn hint(name: &str) -> String {
+    let ends = |m: &&&ModelSpec| m.name.rsplit('/').next() == Some(name);
+    let same: Vec<String> = ALL.iter().filter(ends).map(|m| format!("`{}`", m.name)).collect();
+    match same.is_empty() {
+        true => crate::suggest::hint(name, ALL.iter().map(|m| m.name)),
+        false => format!(" Did you mean {}?", same.join(" or ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{ALL, Domain, ModelSpec, ParameterValue};

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::signal::Signal;
 use crate::subsystem::{Binding, Causality, FeedThrough, Info, Packet, Subsystem, Variable};
-use crate::suggest::closest;
+use crate::suggest::{closest, hint};
 use crate::units::Unit;
 use feeds::Feed;
 use std::collections::BTreeMap;
@@ -223,13 +223,8 @@ impl NetworkBuilder {
                 return fail(Problem::NotANumber { name: name.clone(), kind: packet.kind.noun() });
             }
             let fitting = info.variables.iter().filter(|v| wanted.is_none_or(|w| w == v.causality));
-            let suggestion = closest(&name.variable, fitting.map(|v| v.name.as_str()));
-            return fail(Problem::NoVariable {
-                kind: info.kind.clone(),
-                name: name.clone(),
-                wanted,
-                suggestion: suggestion.map(str::to_owned),
-            });
+            let hint = hint(&name.variable, fitting.map(|v| v.name.as_str()));
+            return fail(Problem::NoVariable { kind: info.kind.clone(), name: name.clone(), wanted, hint });
         };
         match wanted {
             Some(wanted) if info.variables[v].causality != wanted => fail(Problem::WrongCausality {

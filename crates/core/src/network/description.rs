@@ -52,7 +52,7 @@ pub struct PortSpec {
     pub outputs: Vec<VariableName>,
     /// +1 if `u·y` is power that leaves the subsystem, -1 if it enters.
     pub sign: f64,
-    /// Multiplies `u·y` to give the power in W (a gear ratio, a unit).
+    /// Multiplies `u·y`, in W where the units of both are known (a gear ratio).
     pub ratio: f64,
 }
 

@@ -25,7 +25,7 @@ pub enum Subject {
 pub enum Problem {
     DuplicateSubsystem { name: String },
     NoSubsystem { name: String, suggestion: Option<String> },
-    NoVariable { kind: String, name: VariableName, wanted: Option<Causality>, suggestion: Option<String> },
+    NoVariable { kind: String, name: VariableName, wanted: Option<Causality>, hint: String },
     WrongCausality { name: VariableName, wanted: Causality, found: Causality },
     Types { from: VariableName, from_kind: String, to: VariableName, to_kind: String },
     NotANumber { name: VariableName, kind: String },
@@ -33,6 +33,7 @@ pub enum Problem {
     FedTwice { input: VariableName, other: &'static str },
     NotFinite { what: String, value: f64 },
     Units { from: VariableName, from_unit: String, to: VariableName, to_unit: String },
+    Turns { from: VariableName, from_unit: String, to: VariableName, to_unit: String, gain: f64 },
     TooFewPorts { bond: String, ports: usize },
     SplitPort { input: VariableName, output: VariableName },
     PortLengths { inputs: usize, outputs: usize },
@@ -41,6 +42,7 @@ pub enum Problem {
     NotAPower { input: VariableName, input_unit: String, output: VariableName, output_unit: String },
     BadSign { sign: f64 },
     BadRatio { ratio: f64 },
+    UnitTwice { ratio: f64, input_unit: String, output_unit: String },
     UsedTwice { input: VariableName, bond: String },
     Unbalanced { bond: String, first: VariableName, second: VariableName, sum: f64 },
     Refused { name: String, error: SubsystemError },
@@ -75,10 +77,9 @@ impl fmt::Display for Problem {
                 write!(f, "there is no subsystem `{name}`")?;
                 hint(f, suggestion)
             }
-            Problem::NoVariable { kind, name, wanted, suggestion } => {
+            Problem::NoVariable { kind, name, wanted, hint } => {
                 let what = wanted.map_or("variable", noun);
-                write!(f, "`{}` ({kind}) has no {what} `{}`", name.subsystem, name.variable)?;
-                hint(f, suggestion)
+                write!(f, "`{}` ({kind}) has no {what} `{}`.{hint}", name.subsystem, name.variable)
             }
             Problem::WrongCausality { name, wanted, found } => {
                 let article = if *found == Causality::Local { "a" } else { "an" };
@@ -104,6 +105,11 @@ impl fmt::Display for Problem {
                 f,
                 "`{from}` is in {from_unit} and `{to}` in {to_unit}: these cannot be converted into each other. Write \
                  `convert_units = false` to connect the numbers as they are"
+            ),
+            Problem::Turns { from, from_unit, to, to_unit, gain } => write!(
+                f,
+                "`{from}` is in {from_unit} and `{to}` in {to_unit}: one counts turns, the other radians. Write \
+                 `convert_units = false` and the `gain` that is meant, {gain} if a turn has 2π radians"
             ),
             Problem::TooFewPorts { bond, ports } => {
                 write!(f, "bond `{bond}` has {ports} port(s); power flows between at least two")
@@ -135,11 +141,16 @@ impl fmt::Display for Problem {
             Problem::BadRatio { ratio } => {
                 write!(f, "`ratio` is {ratio}; a finite number other than 0 is needed")
             }
+            Problem::UnitTwice { ratio, input_unit, output_unit } => write!(
+                f,
+                "`ratio` = {ratio} is what makes watts of {input_unit} times {output_unit}. Leave it out: known units are \
+                 converted already"
+            ),
             Problem::UsedTwice { input, bond } => write!(f, "`{input}` is a side of bond `{bond}` already"),
             Problem::Unbalanced { bond, first, second, sum } => write!(
                 f,
                 "the powers of bond `{bond}` cannot cancel: with exact coupling `{first}` times `{second}` is left with \
-                 factor {sum:e}. Check the `sign` of both ports, their `ratio` and the `gain` of the connections between them"
+                 factor {sum}. Check the `sign` of the ports, their `ratio` and the `gain` of the connections between them"
             ),
             Problem::Refused { name, error } => write!(f, "`{name}` refused its ports: {error}"),
         }

@@ -9,6 +9,7 @@ use crate::simulators;
 use crate::source::At;
 use crate::system::{Refresh, SimulatorSpec};
 use crate::{Error, Prepared, System};
+use powerbond_core::extrapolation::Feed;
 use powerbond_core::network::{AlgebraicLoop, Asymptotics, Names, Network, Structure};
 use powerbond_core::observer::Nobody;
 use serde::Serialize;
@@ -440,7 +441,7 @@ fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> 
             can: Can {
                 restore: can.can_restore,
                 refresh: can.can_refresh,
-                input_derivatives: can.input_derivatives,
+                input_derivatives: if has_tail(prepared, s) { 0 } else { can.input_derivatives },
                 output_derivatives: can.output_derivatives,
                 feed_through_values: can.feed_through_values,
                 return_early: can.may_return_early,
@@ -530,6 +531,12 @@ fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
     list
 }
 
+/// Whether a subsystem takes values only and follows derivatives because it is crossed in two sub-steps.
+fn has_tail(prepared: &Prepared, s: usize) -> bool {
+    let mut inputs = prepared.master.network().members[s].inputs.clone();
+    inputs.any(|i| prepared.feeds[i] == Feed::Tail)
+}
+
 fn method(
     prepared: &Prepared,
     kind: &'static str,
@@ -539,7 +546,8 @@ fn method(
 ) -> MethodCheck {
     let members = prepared.master.network().members.iter().enumerate();
     let lack = |(ability, without): (Ability, Without)| {
-        let missing = members.filter(move |(_, member)| !ability.is_in(member));
+        let unable = |s: usize| matches!(ability, Ability::InputDerivatives(_)) && has_tail(prepared, s);
+        let missing = members.filter(|(s, member)| !ability.is_in(member) || unable(*s));
         missing
             .map(|(s, _)| Lack {
                 subsystem: prepared.names.subsystems[s].clone(),

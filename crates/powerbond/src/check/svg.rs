@@ -18,6 +18,20 @@ text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',m
 .dim{fill:#9198a1}.wire,.through{stroke:#b1bac4}.tip,.dot{fill:#b1bac4}.loop{stroke:#ff6b72}.loopfill{fill:#ff6b72}\
 .band{opacity:.55}}";
 
+/// Names in a row, as many as fit into a line of the picture.
+fn shortened(names: &[String]) -> String {
+    const LETTERS: usize = 60;
+    let mut line = String::new();
+    for (i, name) in names.iter().enumerate() {
+        if i > 0 && line.chars().count() + name.chars().count() > LETTERS {
+            return format!("{line}, … {} more", names.len() - i);
+        }
+        line += if i == 0 { "" } else { ", " };
+        line += name;
+    }
+    line
+}
+
 impl Check {
     /// The system as an SVG picture.
     pub fn svg(&self) -> String {
@@ -63,7 +77,7 @@ impl Check {
             (1, _) => "1 algebraic loop".to_owned(),
             (n, _) => format!("{n} algebraic loops"),
         };
-        format!("order {} · {loops}", self.order.join(", "))
+        format!("order {} · {loops}", shortened(&self.order))
     }
 
     /// Samples of lines, and what they mean.
@@ -81,6 +95,10 @@ impl Check {
         if self.subsystems.iter().any(|s| s.outputs.iter().any(|o| !o.feeds_through.is_empty())) {
             let words = "feed-through: the output depends on the input at the same instant";
             lines.push(("class=\"through\"".to_owned(), words.to_owned()));
+        }
+        if self.subsystems.iter().any(|s| s.refreshed) {
+            let words = "↻ outputs are computed anew with fresh inputs after each step";
+            lines.push(("stroke=\"none\"".to_owned(), words.to_owned()));
         }
         for found in &self.loops {
             lines.push((

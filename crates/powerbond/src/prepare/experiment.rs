@@ -73,7 +73,7 @@ impl System {
                 }
             }
         }
-        let by_default = stop.with(duration / 1000.0);
+        let by_default = stop.with(duration / DEFAULT_STEPS);
         let step = check("the step", s.step.as_ref().unwrap_or(&by_default))?;
         Ok((start, stop.value, step))
     }
@@ -201,17 +201,27 @@ impl System {
             return (wanted.clone(), given.unwrap_or(catalogue::FIRST_STEP * duration));
         };
         // Nobody chose this step: it may as well be a multiple of what a subsystem steps in.
-        let own = network.members.iter().filter_map(|m| m.capabilities.fixed_step).fold(0.0, f64::max);
-        let step = match self.simulation.step {
-            None if own > 0.0 => own * (step / own).floor().max(1.0),
-            _ => step,
-        };
+        let step = if self.simulation.step.is_none() { whole_steps(network, step) } else { step };
         warnings.push(format!(
             "{why}: the step is constant, {} s; `step` in `[simulation]` sets another",
             short(step)
         ));
         (PolicySpec::named(Kind::Controller, "fixed"), step)
     }
+}
+
+/// Steps of a run with a constant step that nobody chose.
+const DEFAULT_STEPS: f64 = 1000.0;
+
+/// The constant step of a run of `duration` in which nobody chose one.
+pub(crate) fn default_step(network: &Network, duration: f64) -> f64 {
+    whole_steps(network, duration / DEFAULT_STEPS)
+}
+
+/// A step that is a multiple of what a subsystem steps in, at most `step` if that is possible.
+fn whole_steps(network: &Network, step: f64) -> f64 {
+    let own = network.members.iter().filter_map(|m| m.capabilities.fixed_step).fold(0.0, f64::max);
+    if own > 0.0 { own * (step / own).floor().max(1.0) } else { step }
 }
 
 /// Whether steps of `h` would take for ever, or do not move the clock at all.

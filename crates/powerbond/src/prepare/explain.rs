@@ -4,9 +4,10 @@ use super::Prepared;
 use crate::Error;
 use crate::check::loop_text;
 use crate::source::{At, Place};
-use crate::system::System;
+use crate::system::{SimulatorSpec, System};
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
+use powerbond_core::models;
 use powerbond_core::network::{BuildError, Problem, Structure, Subject, VariableName};
 use powerbond_core::subsystem::Span;
 
@@ -108,6 +109,21 @@ impl Prepared {
 }
 
 impl System {
+    /// An error of the description in words, with what is known of built-in models.
+    pub(super) fn advise(&self, error: &BuildError) -> String {
+        let parameter = |name: &VariableName| {
+            let spec = self.subsystems.iter().find(|s| s.name.value == name.subsystem)?;
+            let SimulatorSpec::Model(model) = &spec.simulator else { return None };
+            models::find(&model.value)?.all_parameters().find(|p| p.name == name.variable)
+        };
+        match &error.problem {
+            Problem::NoVariable { name, .. } if parameter(name).is_some() => {
+                format!("`{name}` is a parameter: it has a value in `parameters` and cannot be connected")
+            }
+            problem => problem.to_string(),
+        }
+    }
+
     /// Where the subject of a build error stands.
     pub(super) fn place_of(&self, error: &BuildError) -> Option<Place> {
         let named = |mut written: Box<dyn Iterator<Item = &At<VariableName>> + '_>| {
@@ -135,7 +151,7 @@ fn is_about(problem: &Problem, name: &VariableName) -> bool {
     match problem {
         Problem::NoSubsystem { name: subsystem, .. } => name.subsystem == *subsystem,
         Problem::NoVariable { name: n, .. } | Problem::WrongCausality { name: n, .. } => n == name,
-        Problem::Units { from, .. } => from == name,
+        Problem::Units { from, .. } | Problem::Turns { from, .. } => from == name,
         Problem::Unfed { input } | Problem::Foreign { input, .. } | Problem::UsedTwice { input, .. } => {
             input == name
         }

@@ -6,16 +6,18 @@ mod inputs;
 mod members;
 mod record;
 
-pub(crate) use experiment::never_ends;
+pub(crate) use experiment::{default_step, never_ends};
 pub(crate) use inputs::is_discrete;
 
 use crate::Error;
 use crate::catalogue::{self, Class, Context, PolicySpec};
 use crate::declare;
+use crate::number::short;
+use crate::open_ends;
 use crate::scenario::Effects;
 use crate::simulators::{self, SharedLog};
 use crate::source::{At, Place};
-use crate::system::{BondPort, System};
+use crate::system::{BondPort, System, misfit};
 use crate::timing::{Timed, Timing};
 use inputs::{followed, twins};
 use powerbond_core::clock::EndRule;
@@ -24,6 +26,7 @@ use powerbond_core::identification::Identifier;
 use powerbond_core::master::{Master, Outcome, Policies, Settings};
 use powerbond_core::network::{BondSpec, ConnectionSpec, Names, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::observer::{Both, Observer};
+use powerbond_core::subsystem::ValueKind;
 use powerbond_core::verdict::{Circumstances, Verdict};
 use record::{column, port_names};
 use std::sync::Arc;
@@ -121,9 +124,10 @@ impl System {
             Some(scenario) => Effects::new(self, scenario, &builder, start, stop, &mut warnings)?,
             None => Effects::default(),
         };
-        let builder = recorded.iter().cloned().fold(self.couple(builder, &effects)?, NetworkBuilder::record);
+        let builder = self.couple(builder, &effects, (start, stop), &mut warnings)?;
+        let builder = recorded.iter().cloned().fold(builder, NetworkBuilder::record);
         let (mut network, names) =
-            builder.build().map_err(|e| Error::input(self.place_of(&e), e.to_string()))?;
+            builder.build().map_err(|e| Error::input(self.place_of(&e), self.advise(&e)))?;
 
         let holds = self.holds(&network, &names)?;
         let rates = self.rates(&names, step)?;
@@ -219,7 +223,13 @@ impl System {
     }
 
     /// Adds connections, external inputs and bonds.
-    fn couple(&self, mut builder: NetworkBuilder, effects: &Effects) -> Result<NetworkBuilder, Error> {
+    fn couple(
+        &self,
+        mut builder: NetworkBuilder,
+        effects: &Effects,
+        (start, stop): (f64, f64),
+        warnings: &mut Vec<String>,
+    ) -> Result<NetworkBuilder, Error> {
         for c in &self.connections {
             builder = builder.connection(ConnectionSpec {
                 from: c.from.iter().map(|(name, gain)| (name.value.clone(), *gain)).collect(),
@@ -230,9 +240,19 @@ impl System {
         }
         for (name, signal) in &self.inputs {
             let signal = signal.signal(self.folder(), &name.value.to_string())?;
+            warnings.extend(open_ends::still(name, &signal, start, stop));
+            let kind = kind_of(&builder, &name.value);
+            if let Some(x) = misfit(&signal, kind) {
+                let message = format!("`{}` is {}; {} does not fit", name.value, kind.noun(), short(x));
+                return Err(Error::input(name.place(), message));
+            }
             builder = builder.external(name.value.clone(), effects.change(&name.value, signal));
         }
-        for (name, start) in effects.inputs(self) {
+        let forced = effects.inputs(self);
+        let forced_names: Vec<VariableName> = forced.iter().map(|(name, _)| name.clone()).collect();
+        warnings.extend(open_ends::unfed(self, &builder, &forced_names));
+        warnings.extend(open_ends::unknown_units(self, &builder));
+        for (name, start) in forced {
             let signal = effects.change(&name, start);
             builder = builder.external(name, signal);
         }
@@ -270,7 +290,7 @@ impl System {
             return Err(Error::input(
                 method.controller.entry.place(),
                 format!(
-                    "controller `{}` needs an estimator to steer by; add `estimator = {{ kind = \"energy\", … }}`, \"predictor\" or \"richardson\"",
+                    "controller `{}` needs an estimator to steer by; add `estimator = {{ kind = \"energy\", … }}`, \"predictor\", \"jump\" or \"richardson\"",
                     method.controller.name()
                 ),
             ));
@@ -307,4 +327,13 @@ impl System {
             ..Settings::new(start, stop)
         }
     }
+}
+
+/// What kind of value a variable has; a real number if there is no such variable.
+fn kind_of(builder: &NetworkBuilder, name: &VariableName) -> ValueKind {
+    let found = builder.subsystems().find(|(s, _)| *s == name.subsystem).and_then(|(_, simulator)| {
+        let info = simulator.info();
+        Some(info.variables[info.find(&name.variable)?].kind)
+    });
+    found.unwrap_or_default()
 }

@@ -274,12 +274,15 @@
   draw(area, "Step size", "s", runs.map((run, r) => ({ label: of(run, "step size"), data: positive(run.energy.step_size), hue: r })), { log: runs.some((r) => r.summary.step_size.min !== r.summary.step_size.max), height: 180 });
   const errors = runs.flatMap((run, r) => Object.keys(run.energy).filter((name) => name.startsWith("error.")).map((name, k) => ({
     label: of(run, name.slice(6)), data: positive(run.energy[name]), hue: many ? r : k, dash: many ? dashes[k % 4] : undefined, name, run })));
-  const above = (data, limit) => {
-    const keep = data ? data[0].map((t, i) => [t, data[1][i]]).filter(([, x]) => x > limit) : [];
+  const above = (data, limit, from = -Infinity) => {
+    const keep = data ? data[0].map((t, i) => [t, data[1][i]]).filter(([t, x]) => x > limit && t >= from) : [];
     return keep.length ? [keep.map((p) => p[0]), keep.map((p) => p[1])] : null;
   };
   const over = errors.filter((e, k) => e.name === errors.find((other) => other.run === e.run)?.name).map((e) => {
-    return { label: of(e.run, "over tolerance"), data: above(e.run.energy[e.name], 1), points: true, colour: "poor" };
+    // While an estimator still settles, steps do not count as over tolerance.
+    const counts = e.run.energy.over_tolerance;
+    const first = counts ? above(counts, 0)?.[0][0] ?? Infinity : -Infinity;
+    return { label: of(e.run, "over tolerance"), data: above(e.run.energy[e.name], 1, first), points: true, colour: "poor" };
   });
   draw(area, "Error norms (dashed: tolerance)", "", [...errors, ...over], { log: true, line: 1 });
   const counted = (name) => runs.some((run) => run.energy[name]?.[1].some((x) => x > 0));

@@ -96,10 +96,20 @@ pub fn read_written(path: &Path) -> Result<Table, Error> {
 }
 
 fn parse(path: &Path, text: &str) -> Result<Table, Error> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut records = Records { rest: text, line: 1 };
     let fail =
         |line: usize, message: String| Error::input(None, format!("{}:{line}: {message}", path.display()));
     let Some((_, header)) = records.next() else { return Err(fail(1, "the file is empty".to_owned())) };
+    if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
+        return Err(fail(1, "numbers, where a header with the names of the columns is needed".to_owned()));
+    }
+    if header.len() == 1 && header[0].contains([';', '\t']) {
+        return Err(fail(
+            1,
+            "one column; values are separated by commas, and numbers have a point".to_owned(),
+        ));
+    }
     let mut columns = vec![Vec::new(); header.len()];
     let wrong_length = |line, found| fail(line, format!("{found} fields, the header has {}", header.len()));
     let number = |line, text: &str| -> Result<f64, Error> {

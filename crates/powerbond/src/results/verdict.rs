@@ -233,6 +233,12 @@ fn sentence(word: Word, error: &ErrorEstimate, findings: &Findings, prepared: &P
     let worst =
         findings.blame.map_or(String::new(), |i| format!(", worst at `{}`", prepared.names.inputs[i]));
     match (word, findings.blame) {
+        (_, None) if findings.inputs.is_empty() => {
+            "no number is passed between subsystems; errors inside them are not seen".to_owned()
+        }
+        (_, None) if findings.inputs.iter().all(|f| f.spread == 0.0) => {
+            "nothing that is coupled moved, so there was nothing to judge".to_owned()
+        }
         (_, None) => "nothing that is coupled was off; errors inside subsystems are not seen".to_owned(),
         _ if error.large => format!("the coupling error is large{worst}"),
         _ => format!(
@@ -348,7 +354,8 @@ impl Judge<'_> {
             out.push(at(f.alternation, limits.ringing, note("ringing", text, advice)));
         }
         if f.growth > limits.growth {
-            let text = format!("`{name}` grows: it is {:.1} times larger at the end than before", f.growth);
+            let times = if f.growth < 1e4 { format!("{:.1}", f.growth) } else { short4(f.growth) };
+            let text = format!("`{name}` grows: it is {times} times larger at the end than before");
             let advice = "if the system itself does not grow, the coupling is unstable: take smaller steps";
             out.push(at(f.growth, limits.growth, reason("growth", Word::Check, text, advice)));
         }

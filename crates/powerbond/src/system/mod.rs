@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use signals::SignalSpec;
+pub(crate) use signals::misfit;
 pub use verdict::VerdictSpec;
 
 /// A coupled system, an experiment and a method.
@@ -365,6 +366,18 @@ const SYSTEM_FILE: &str = "system.toml";
 /// In bytes; more is not a description.
 const MAX_SIZE: u64 = 64_000_000;
 
+/// The system files of a folder that has no [`SYSTEM_FILE`], as a hint.
+fn other_files(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut names: Vec<String> = entries
+        .filter(|file| file.extension().is_some_and(|e| e == "toml" || e == "fmu"))
+        .map(|file| file.display().to_string())
+        .collect();
+    names.sort();
+    names.truncate(8);
+    if names.is_empty() { String::new() } else { format!("; name the file: {}", names.join(", ")) }
+}
+
 impl System {
     /// Lets `auto` run it with a tolerance: the parts of `auto` that the file replaces stay, any other method does not.
     pub fn set_tolerance(&mut self, tolerance: At<f64>) -> Result<(), Error> {
@@ -393,7 +406,8 @@ impl System {
         }
         let file: PathBuf = if path.is_dir() { path.join(SYSTEM_FILE) } else { path.to_owned() };
         if path.is_dir() && !file.is_file() {
-            return Err(Error::input(None, format!("the folder {} has no `{SYSTEM_FILE}`", path.display())));
+            let (folder, others) = (path.display(), other_files(path));
+            return Err(Error::input(None, format!("the folder {folder} has no `{SYSTEM_FILE}`{others}")));
         }
         toml::read(crate::source::read(&file, MAX_SIZE)?)
     }

@@ -149,6 +149,7 @@ fn convert(
     };
     match unit.conversion_to(wanted) {
         Conversion::Linear { gain, offset } => Ok(linear(value, gain, offset)),
+        Conversion::Turns { .. } => fail("one counts turns, the other radians"),
         Conversion::Impossible => fail("these units measure different things"),
         Conversion::Unknown => fail("it is not known how to convert them; define the unit in `Units`"),
     }

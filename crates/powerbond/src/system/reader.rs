@@ -36,12 +36,33 @@ pub fn top<'a>(
     Ok(table)
 }
 
+/// What other tools call a key.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().replace(['_', '-'], "").as_str() {
+        "end" | "endtime" | "stoptime" | "tend" | "tstop" | "duration" => "stop",
+        "begin" | "begintime" | "starttime" | "tstart" => "start",
+        "dt" | "h" | "stepsize" | "basestepsize" => "step",
+        "source" | "src" => "from",
+        "target" | "sink" | "destination" => "to",
+        "factor" | "scale" => "gain",
+        "simulators" | "components" | "fmus" | "models" | "slaves" => "subsystems",
+        "initialvalues" | "startvalues" => "start",
+        "signals" | "sources" => "inputs",
+        "algorithm" => "method",
+        "output" | "outputs" | "logging" => "record",
+        _ => return None,
+    })
+}
+
 impl<'a> Table<'a> {
     fn check_keys(&self, what: &str, known: &[&str]) -> Result<(), Error> {
         for key in self.table.keys() {
             let name: &str = key.get_ref();
             if !known.contains(&name) {
-                let hint = hint(name, known.iter().copied());
+                let hint = match elsewhere(name).filter(|own| known.contains(own)) {
+                    Some(own) => format!(" Did you mean `{own}`?"),
+                    None => hint(name, known.iter().copied()),
+                };
                 let place = Some(self.source.place(key.span().start));
                 return Err(Error::input(place, format!("{what} has no key `{name}`.{hint}")));
             }

@@ -4,6 +4,7 @@ use super::reader::Node;
 use crate::Error;
 use crate::source::At;
 use powerbond_core::signal::Signal;
+use powerbond_core::subsystem::ValueKind;
 use std::path::{Path, PathBuf};
 
 /// What an input follows.
@@ -21,8 +22,11 @@ pub enum SignalSpec {
 const KINDS: [&str; 4] = ["step", "ramp", "sine", "table"];
 
 impl SignalSpec {
-    /// Reads `0.1`, `{ step = { … } }`, `{ ramp = … }`, `{ sine = … }` or `{ table = "file.csv", column = "z" }`.
+    /// Reads `0.1`, `true`, `{ step = { … } }`, `{ ramp = … }`, `{ sine = … }` or `{ table = "file.csv", column = "z" }`.
     pub fn read(node: Node<'_>) -> Result<Self, Error> {
+        if node.is_flag() {
+            return Ok(SignalSpec::Constant(f64::from(u8::from(node.flag()?.value))));
+        }
         if !node.is_table() {
             return Ok(SignalSpec::Constant(node.number()?.value));
         }
@@ -103,6 +107,32 @@ impl SignalSpec {
     }
 }
 
+/// The first value of a signal that an input of a kind would have to round, if it names one.
+pub fn misfit(signal: &Signal, kind: ValueKind) -> Option<f64> {
+    let fits = |x: &f64| match kind {
+        ValueKind::Real => true,
+        ValueKind::Boolean => *x == 0.0 || *x == 1.0,
+        ValueKind::Integer | ValueKind::Enumeration => x.fract() == 0.0,
+    };
+    match signal {
+        Signal::Constant(x) => [*x].into_iter().find(|x| !fits(x)),
+        Signal::Step { from, to, .. } => [*from, *to].into_iter().find(|x| !fits(x)),
+        Signal::Table { values, .. } => values.iter().copied().find(|x| !fits(x)),
+        _ => None,
+    }
+}
+
+/// Why the first column of a table cannot be time in s, if that can be seen. Otherwise it is, whatever it is called.
+fn not_time(header: &[String]) -> Option<String> {
+    let is_time = |name: &str| ["time", "t"].contains(&name.trim().to_lowercase().as_str());
+    let (first, others) = header.split_first()?;
+    if let (false, Some(name)) = (is_time(first), others.iter().find(|name| is_time(name))) {
+        return Some(format!("the first column is `{first}`, and `{name}` comes later; times come first"));
+    }
+    let unit = first.split(['[', '(']).nth(1)?.trim_end_matches([']', ')', ' ']).trim();
+    (unit != "s").then(|| format!("the first column is `{first}`; times are in s"))
+}
+
 /// The time column and one other of a CSV file.
 fn read_table(
     folder: &Path,
@@ -120,7 +150,9 @@ fn read_table(
         let message = format!("{} has one column; times come first, values after them", path.display());
         return Err(Error::input(file.place(), message));
     }
-    // The first column is time, whatever it is called.
+    if let Some(why) = not_time(&table.header) {
+        return Err(Error::input(file.place(), format!("{}:1: {why}", path.display())));
+    }
     let values = match (table.column(wanted).filter(|_| wanted != table.header[0]), column) {
         (Some(values), _) => values,
         // A table of two columns needs no name.

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::Error;
 use crate::catalogue::{self, Feeding, Kind, PolicySpec};
+use crate::number::share;
 use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
@@ -41,11 +42,24 @@ const METHOD: &[&str] = &[
     "slopes",
 ];
 
+/// The line that byte `offset` of a text is in.
+fn line_at(text: &str, offset: usize) -> &str {
+    let offset = offset.min(text.len());
+    let start = text[..offset].rfind('\n').map_or(0, |i| i + 1);
+    text[start..].lines().next().unwrap_or("")
+}
+
 /// Reads a system from its text.
 pub fn read(source: Arc<Source>) -> Result<System, Error> {
     let parsed = DeTable::parse(&source.text).map_err(|error| {
         let place = error.span().map(|span| source.place(span.start));
-        Error::input(place.or(Some(source.place(0))), format!("not valid TOML: {}", error.message()))
+        let line = error.span().map_or("", |span| line_at(&source.text, span.start));
+        let advice = match line.split(['#', ' ']).next() {
+            Some("[connections]") => ". Every connection is written below its own `[[connections]]`",
+            _ => "",
+        };
+        let message = format!("not valid TOML: {}{advice}", error.message());
+        Error::input(place.or(Some(source.place(0))), message)
     })?;
     let file = top(&source, &parsed, TOP)?;
 
@@ -55,8 +69,7 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
         }
         None => None,
     };
-    let stem = source.path.parent().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned());
-    let name = name.map(|n| n.value).or(stem).unwrap_or_else(|| "system".to_owned());
+    let name = name.map_or_else(|| own_name(&source.path), |n| n.value);
 
     let mut subsystems = Vec::new();
     for (name, node) in file.require("subsystems", "the file")?.open_table()?.entries() {
@@ -67,6 +80,11 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     }
     let mut connections = Vec::new();
     if let Some(node) = file.get("connections") {
+        if node.is_table() {
+            return node.fail(
+                "`connections` is a table; every connection is written below its own `[[connections]]`",
+            );
+        }
         for item in node.list()? {
             connections.push(connection(item)?);
         }
@@ -79,6 +97,9 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     }
     let mut bonds = Vec::new();
     if let Some(node) = file.get("bonds") {
+        if node.is_list() || node.open_table()?.get("ports").is_some_and(|n| n.is_list()) {
+            return node.fail("every bond has a name: write its `ports` below `[bonds.name]`");
+        }
         for (name, value) in node.open_table()?.entries() {
             bonds.push(bond(name, value)?);
         }
@@ -116,6 +137,19 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
         system.simulation.params.insert(0, file);
     }
     Ok(system)
+}
+
+/// The name of a file, or that of its folder if the file is `system.toml`: results of two files in one folder stay apart.
+fn own_name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default();
+    let folder = || path.parent()?.canonicalize().ok();
+    let here = || std::env::current_dir().ok();
+    let text = |name: &std::ffi::OsStr| name.to_string_lossy().into_owned();
+    if path.file_name().is_none_or(|name| name != super::SYSTEM_FILE) {
+        return text(stem);
+    }
+    let folder = folder().or_else(here);
+    folder.and_then(|f| f.file_name().map(text)).unwrap_or_else(|| text(stem))
 }
 
 fn simulation_key<'a>(file: &Table<'a>, key: &'a str) -> Result<Option<Node<'a>>, Error> {
@@ -174,6 +208,10 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
     let table = node.map(|n| n.table("`[simulation]`", SIMULATION)).transpose()?;
     let get = |key| table.and_then(|t: Table<'_>| t.get(key));
     let number = |key| get(key).map(|n| n.number()).transpose();
+    if let Some(n) = get("end").filter(|n| !n.is_text()) {
+        return n
+            .fail("`end` says how the run ends, \"exact\" or \"overshoot\"; when it ends is said by `stop`");
+    }
     let rule = |key, words: &[(&str, bool)]| {
         get(key).map_or(Ok(At::default(false)), |n| Ok::<_, Error>(n.at(choice(n, words)?)))
     };
@@ -221,7 +259,7 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
     if name.value.contains('.') || name.value.is_empty() {
         return Err(Error::input(
             name.place(),
-            format!("`{}` cannot name a subsystem: names have no dot", name.value),
+            format!("`{}` cannot name a subsystem: names have a letter or more and no dot", name.value),
         ));
     }
     let what = format!("subsystem `{}`", name.value);
@@ -412,6 +450,18 @@ impl Method {
     }
 }
 
+/// The tolerance of a whole method: a number, or a share in percent.
+fn whole_tolerance(method: &str, node: Node<'_>) -> Result<At<f64>, Error> {
+    if node.is_text()
+        && let Some(x) = share(&node.text()?.value)
+    {
+        let given = node.at(x);
+        catalogue::check_knob(Kind::Method, method, "tolerance", &given)?;
+        return Ok(given);
+    }
+    Ok(node.at(catalogue::knob_number(Kind::Method, method, "tolerance", node)?))
+}
+
 fn method(node: Node<'_>) -> Result<Method, Error> {
     let table = node.table("`[method]`", METHOD)?;
     let tolerance = table.get("tolerance");
@@ -422,8 +472,15 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
             None => Method::default(),
         },
         Some(n) => {
+            if n.is_text()
+                && let Some(part) = catalogue::ALL.iter().find(|e| e.name == n.text().map_or("".into(), |t| t.value))
+                && part.kind != Kind::Method
+            {
+                let (key, name) = (part.kind.key(), part.name);
+                return n.fail(format!("`{name}` is no whole method but a part: write `{key} = \"{name}\"`"));
+            }
             let kind = PolicySpec::read(Kind::Method, n)?;
-            let number = |n: Node<'_>| Ok(n.at(catalogue::knob_number(Kind::Method, kind.name(), "tolerance", n)?));
+            let number = |n: Node<'_>| whole_tolerance(kind.name(), n);
             let auto = Method::auto(tolerance.map(number).transpose()?);
             let knobs = auto.kind.map_or(Vec::new(), |kind| kind.knobs);
             Method { kind: Some(PolicySpec { knobs, ..kind }), ..auto }

@@ -2,7 +2,7 @@
 
 use super::reader::Node;
 use crate::Error;
-use crate::number::share;
+use crate::number::{share, short, small_share};
 use crate::source::At;
 use powerbond_core::verdict::Limits;
 
@@ -72,8 +72,8 @@ impl VerdictSpec {
         if let Some(n) = table.get("min_steps") {
             spec.limits.min_steps = u64::from(n.count(0, u32::MAX)?.value);
         }
-        spec.max_error = table.get("max_error").map(limit).transpose()?;
-        spec.max_energy_residual = table.get("max_energy_residual").map(limit).transpose()?;
+        spec.max_error = table.get("max_error").map(allowed).transpose()?;
+        spec.max_energy_residual = table.get("max_energy_residual").map(allowed).transpose()?;
         let Limits { trustworthy, unreliable, .. } = spec.limits;
         if trustworthy > unreliable {
             return node.fail(format!(
@@ -81,6 +81,16 @@ impl VerdictSpec {
             ));
         }
         Ok(spec)
+    }
+}
+
+/// A share that may not be exceeded; more than the whole has to be written in percent.
+fn allowed(node: Node<'_>) -> Result<At<f64>, Error> {
+    let value = limit(node)?;
+    let text = if node.is_text() { node.text()?.value } else { short(value.value) };
+    match small_share(&text) {
+        Ok(_) => Ok(value),
+        Err(why) => node.fail(why),
     }
 }
 

@@ -12,6 +12,7 @@ mod path;
 pub use candidates::CANDIDATES;
 
 use crate::number::{percent, short};
+use crate::prepare::default_step;
 use crate::source::At;
 use crate::system::{Method, System};
 use crate::{Error, Prepared};
@@ -236,8 +237,11 @@ impl<'a> Bench<'a> {
     fn new(system: &System, options: &TuneOptions, listener: &'a mut dyn Listener) -> Result<Self, Error> {
         let mut system = system.clone();
         let prepared = system.prepare()?;
-        let (step, duration) = (prepared.step, prepared.stop - prepared.start);
+        let duration = prepared.stop - prepared.start;
         let network = prepared.master.network();
+        // The first step of a run that chooses its own says nothing about the others.
+        let chosen = system.simulation.step.is_some() || !prepared.adaptive;
+        let step = if chosen { prepared.step } else { default_step(network, duration) };
         if !(0..network.n_inputs).any(|i| network.wiring.is_coupled(i)) {
             let message = "no output feeds an input: every method gives the same, there is nothing to tune";
             return Err(Error::input(None, message));

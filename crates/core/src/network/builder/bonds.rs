@@ -1,8 +1,8 @@
 //! Power bonds: ports find their variables, and the powers of all ports must be able to cancel.
 
-use super::{NetworkBuilder, Places};
+use super::{NetworkBuilder, Place, Places};
 use crate::bond::{Bonds, Port, Term};
-use crate::network::{BuildError, Names, PortSpec, Problem, Subject, Wiring};
+use crate::network::{BuildError, Names, PortSpec, Problem, Subject, VariableName, Wiring};
 use crate::subsystem::Causality;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -45,23 +45,15 @@ impl NetworkBuilder {
                     let Some(&u) = places.inputs.get(&to).filter(|&&u| wiring.is_coupled(u)) else {
                         return Err(error(Problem::Unfed { input: input.clone() }));
                     };
-                    if let (Some(a), Some(c)) = (self.unit(to), self.unit(from))
-                        && a.product_is_power(c) == Some(false)
-                    {
-                        return Err(error(Problem::NotAPower {
-                            input: input.clone(),
-                            input_unit: a.symbol.clone(),
-                            output: output.clone(),
-                            output_unit: c.symbol.clone(),
-                        }));
-                    }
+                    let watts = self.watts((input, to), (output, from), port.ratio).map_err(error)?;
                     if let Some(other) = bond_of_input.insert(u, &spec.name) {
                         return Err(error(Problem::UsedTwice {
                             input: input.clone(),
                             bond: other.to_owned(),
                         }));
                     }
-                    bonds.terms.push(Term { u, y: places.outputs[&from], factor: port.sign * port.ratio });
+                    let factor = port.sign * port.ratio * watts;
+                    bonds.terms.push(Term { u, y: places.outputs[&from], factor });
                 }
                 bonds
                     .ports
@@ -75,6 +67,27 @@ impl NetworkBuilder {
         }
         names.bond_order = order;
         Ok(bonds)
+    }
+
+    /// How many watts one input times one output is; 1 where a unit is not known.
+    fn watts(
+        &self,
+        (input, to): (&VariableName, Place),
+        (output, from): (&VariableName, Place),
+        ratio: f64,
+    ) -> Result<f64, Problem> {
+        let (Some(a), Some(b)) = (self.unit(to), self.unit(from)) else { return Ok(1.0) };
+        let (input_unit, output_unit) = (a.symbol.clone(), b.symbol.clone());
+        if a.product_is_power(b) == Some(false) {
+            let (input, output) = (input.clone(), output.clone());
+            return Err(Problem::NotAPower { input, input_unit, output, output_unit });
+        }
+        let watts = a.watts(b).unwrap_or(1.0);
+        // Somebody has converted by hand what is converted anyway: no gear has such a ratio by chance.
+        if (watts - 1.0).abs() > 1e-9 && (ratio.abs() / watts - 1.0).abs() < 1e-3 {
+            return Err(Problem::UnitTwice { ratio, input_unit, output_unit });
+        }
+        Ok(watts)
     }
 
     /// With exact coupling the powers of all ports must cancel for every y: the bilinear form Σ s·ratio·(L y)·y

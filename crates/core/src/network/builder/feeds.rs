@@ -95,6 +95,15 @@ impl NetworkBuilder {
                             gain *= factor;
                         }
                         Conversion::Unknown => {}
+                        Conversion::Turns { gain } => {
+                            return fail(Problem::Turns {
+                                from: name.clone(),
+                                from_unit: a.symbol.clone(),
+                                to: spec.to.clone(),
+                                to_unit: b.symbol.clone(),
+                                gain,
+                            });
+                        }
                         Conversion::Impossible => {
                             return fail(Problem::Units {
                                 from: name.clone(),

@@ -1,0 +1,61 @@
+//! What stands below the options in the help of every command.
+
+/// Of `run`.
+pub const RUN: &str = "\
+Examples:
+  powerbond run examples/quarter-car
+  powerbond run examples/quarter-car --tolerance 1e-4 --set chassis.mass=500 --report
+  powerbond run examples/quarter-car --step-size 1e-3 --output-interval 0.01 --output-dir out
+  powerbond run model.fmu --end-time 10 --set mass=1200 --input signals.csv
+  powerbond run examples/quarter-car --quiet --max-error 1%     exits with 7 if it is exceeded
+
+Options go over the system file, the file over the defaults. `powerbond --help` lists the exit codes.";
+
+/// Of `inspect`.
+pub const INSPECT: &str = "\
+Examples:
+  powerbond inspect model.fmu
+  powerbond inspect model.fmu --all --probe";
+
+/// Of `check`.
+pub const CHECK: &str = "\
+Examples:
+  powerbond check examples/quarter-car
+  powerbond check examples/quarter-car --graph system.svg";
+
+/// Of `report`.
+pub const REPORT: &str = "\
+Examples:
+  powerbond report results/quarter-car
+  powerbond report results/coarse results/fine --output both.html";
+
+/// Of `compare`.
+pub const COMPARE: &str = "\
+Examples:
+  powerbond compare results/coarse results/fine
+  powerbond compare results/quarter-car expected.csv --rtol 0.1%     exits with 7 if a variable differs by more";
+
+/// Of `tune`.
+pub const TUNE: &str = "\
+Examples:
+  powerbond tune examples/oscillator
+  powerbond tune examples/oscillator --error 0.1% --budget 20";
+
+/// Of `bench`.
+pub const BENCH: &str = "\
+Examples:
+  powerbond bench list
+  powerbond bench sadjina2017";
+
+/// Of `export`.
+pub const EXPORT: &str = "\
+Examples:
+  powerbond export quarter-car/chassis
+  powerbond export quarter-car/chassis --fmi 3 --set mass=500 --output heavy.fmu";
+
+/// Of `methods`.
+pub const METHODS: &str = "\
+Examples:
+  powerbond methods
+  powerbond methods ecco
+  powerbond methods quarter-car/chassis";

@@ -1,0 +1,105 @@
+//! What a system leaves open and a run would not show: inputs that nothing feeds, signals that do not move in the time of
+//! the run, units that nobody can convert.
+
+use crate::number::short;
+use crate::source::At;
+use crate::system::{SubsystemSpec, System};
+use powerbond_core::network::{NetworkBuilder, VariableName};
+use powerbond_core::signal::Signal;
+use powerbond_core::subsystem::{Causality, Variable};
+use powerbond_core::units::Conversion;
+
+/// Inputs that are named in one warning.
+const NAMED: usize = 8;
+
+/// A warning about inputs that keep their start values although nobody said so; `forced` are fed by a scenario.
+pub fn unfed(system: &System, builder: &NetworkBuilder, forced: &[VariableName]) -> Option<String> {
+    if system.is_fmu_alone() {
+        return None;
+    }
+    let fed = |name: &VariableName| {
+        system.connections.iter().any(|c| c.to.value == *name)
+            || system.inputs.iter().any(|(input, _)| input.value == *name)
+            || forced.contains(name)
+            || system.subsystems.iter().any(|s| s.name.value == name.subsystem && sets(s, &name.variable))
+    };
+    let mut open = Vec::new();
+    for (subsystem, simulator) in builder.subsystems() {
+        for variable in simulator.info().variables.iter().filter(|v| v.causality == Causality::Input) {
+            let name = VariableName::new(subsystem, &variable.name);
+            if !fed(&name) {
+                open.push(format!("`{name}`, which stays at {}", start(variable)));
+            }
+        }
+    }
+    let more = open.len().saturating_sub(NAMED);
+    open.truncate(NAMED);
+    if open.is_empty() {
+        return None;
+    }
+    let more = if more == 0 { String::new() } else { format!("; and {more} more inputs") };
+    Some(format!(
+        "nothing feeds {}{more}. Connect what was forgotten; a value in `[inputs]` says that it is meant",
+        open.join("; ")
+    ))
+}
+
+/// Whether the file gives a variable of an FMU a value, as a whole or as an element of an array.
+fn sets(spec: &SubsystemSpec, variable: &str) -> bool {
+    let array = variable.split('[').next();
+    let mut given = spec.start.iter().chain(&spec.parameters);
+    given.any(|(name, _)| name.value == variable || Some(name.value.as_str()) == array)
+}
+
+fn start(variable: &Variable) -> String {
+    let unit = variable.unit.as_ref().map_or(String::new(), |unit| format!(" {}", unit.symbol));
+    format!("{}{unit}", short(variable.start)).trim_end().to_owned()
+}
+
+/// A warning about a signal that moves before or after the run only.
+pub fn still(name: &At<VariableName>, signal: &Signal, start: f64, stop: f64) -> Option<String> {
+    let what = match signal {
+        Signal::Step { time, .. } if *time > stop => format!("its step is at {} s", short(*time)),
+        Signal::Ramp { start: begin, .. } if *begin >= stop => {
+            format!("its ramp begins at {} s", short(*begin))
+        }
+        Signal::Ramp { end, .. } if *end < start => format!("its ramp ends at {} s", short(*end)),
+        Signal::Table { times, .. } => {
+            let (first, last) = (*times.first()?, *times.last()?);
+            // A table of one row is a constant.
+            if times.len() == 1 || (first < stop && last > start) {
+                return None;
+            }
+            format!("its table goes from {} s to {} s", short(first), short(last))
+        }
+        _ => return None,
+    };
+    let place = name.place().map_or(String::new(), |p| format!("{p}: "));
+    let (name, start, stop) = (&name.value, short(start), short(stop));
+    Some(format!("{place}`{name}` does not move: {what}, the run from {start} s to {stop} s"))
+}
+
+/// A warning for every connection between units of which one is not understood: the number is passed on as it is.
+pub fn unknown_units(system: &System, builder: &NetworkBuilder) -> Vec<String> {
+    let unit = |name: &VariableName| {
+        let (_, simulator) = builder.subsystems().find(|(s, _)| *s == name.subsystem)?;
+        let info = simulator.info();
+        info.variables[info.find(&name.variable)?].unit.as_ref().filter(|unit| !unit.symbol.is_empty())
+    };
+    let mut warnings = Vec::new();
+    for connection in system.connections.iter().filter(|c| c.convert_units) {
+        let to = &connection.to.value;
+        for (from, _) in &connection.from {
+            let (Some(a), Some(b)) = (unit(&from.value), unit(to)) else { continue };
+            if a.conversion_to(b) == Conversion::Unknown && a.symbol != b.symbol {
+                let place = from.place().map_or(String::new(), |p| format!("{p}: "));
+                warnings.push(format!(
+                    "{place}`{}` is in {} and `{to}` in {}: it is not known how to convert them, so the number is passed on as \
+                     it is. Give the `gain` that is right, and `convert_units = false`",
+                    from.value, a.symbol, b.symbol
+                ));
+            }
+        }
+    }
+    warnings
+}

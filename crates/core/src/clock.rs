@@ -142,9 +142,14 @@ impl Clock {
         clock
     }
 
-    /// A discontinuity was announced for `t`; times that are past or beyond the end are ignored.
+    /// Whether steps end at `t` if a discontinuity is announced for it: it is neither past nor beyond the end.
+    pub fn heeds(&self, t: f64) -> bool {
+        self.heeds_announced && t > self.t + self.same && t < self.stop
+    }
+
+    /// A discontinuity was announced for `t`.
     pub fn expect(&mut self, t: f64) {
-        if !(self.heeds_announced && t > self.t + self.same && t < self.stop) {
+        if !self.heeds(t) {
             return;
         }
         let place = self.expected.partition_point(|&known| known < t);
@@ -195,6 +200,8 @@ impl Clock {
         let announced = self.expected.first().copied();
         let first = [known, announced, landing].into_iter().flatten().fold(stop, f64::min);
         let is_near = |t: &f64| *t <= first + self.same;
+        // What is over has come as well: of several that were announced the last one.
+        let announced = self.expected.iter().copied().take_while(is_near).last();
         [Some(stop), known, announced].into_iter().flatten().find(is_near).unwrap_or(first)
     }
 
@@ -243,8 +250,9 @@ impl Clock {
             return false;
         }
         let shortened = target < span.end - slack;
-        // On a regular grid the nominal length stays: only the end is rounded to the target.
-        if shortened || self.fixed.is_none() {
+        // On a regular grid the nominal length stays: only the end is rounded to the target. Who announced it adds the
+        // length to the start, and has to come that far.
+        if shortened || self.fixed.is_none() || self.expected.contains(&target) {
             span.h = target - span.start;
         }
         span.end = target;
@@ -289,7 +297,7 @@ impl Clock {
                 self.landed += 1;
             }
         }
-        while let Some(&x) = self.targets.get(self.next_target).filter(|&&x| x <= now) {
+        while let Some(&x) = self.targets.get(self.next_target).filter(|&&x| x <= self.t) {
             arrival.known |= is_here(x);
             self.next_target += 1;
         }

@@ -169,11 +169,11 @@ impl Exchange {
             let told = match &mut self.workers {
                 Some(workers) if stage.members.len() > 1 => {
                     workers.advance(&mut network.members, stage, part, &self.held, &mut self.y_step);
-                    follow(&stage.members, part, &mut self.eventful, |s| workers.outcome(s))
+                    follow(&stage.members, (part, span.end), &mut self.eventful, |s| workers.outcome(s))
                 }
                 _ => {
                     let (all, y) = (&mut network.members, &mut self.y_step);
-                    advance(all, &stage.members, part, &self.held, y, &mut self.eventful)
+                    advance(all, &stage.members, (part, span.end), &self.held, y, &mut self.eventful)
                 }
             }?;
             if let Some((member, reached)) = told.early {
@@ -508,17 +508,17 @@ struct Told {
     early: Option<(usize, f64)>,
 }
 
-/// Lets `members` cross `part`, one after the other.
+/// Lets `members` cross `part` of the macro step up to `end`, one after the other.
 #[inline(never)] // Its loop keeps its registers.
 fn advance(
     all: &mut [Member],
     members: &[usize],
-    part: Span,
+    (part, end): (Span, f64),
     held: &Held,
     y: &mut [f64],
     eventful: &mut Vec<usize>,
 ) -> Result<Told, RunError> {
-    follow(members, part, eventful, |s| {
+    follow(members, (part, end), eventful, |s| {
         let member = &mut all[s];
         member.simulator.advance(part, inputs_of(held, &member.inputs), &mut y[member.outputs.clone()])
     })
@@ -528,7 +528,7 @@ fn advance(
 #[inline(always)]
 fn follow(
     members: &[usize],
-    part: Span,
+    (part, end): (Span, f64),
     eventful: &mut Vec<usize>,
     mut outcome: impl FnMut(usize) -> Result<Advance, SubsystemError>,
 ) -> Result<Told, RunError> {
@@ -546,7 +546,8 @@ fn follow(
         if advance.event && !eventful.contains(&s) {
             eventful.push(s);
         }
-        if let Some(t) = advance.next_event {
+        // What is announced for this macro step is over before it ends, or it was a sub-step too late.
+        if let Some(t) = advance.next_event.filter(|&t| t > end) {
             told.next_event = told.next_event.min(t);
         }
     }

@@ -382,15 +382,11 @@ impl Master {
         for (s, member) in self.network.members.iter_mut().enumerate() {
             member.simulator.start().map_err(|error| fail(s, error))?;
         }
-        self.network
-            .members
-            .iter()
-            .filter_map(|m| m.simulator.next_event())
-            .for_each(|t| self.clock.expect(t));
         self.transfer(&mut u, at_start)?;
         self.doubt_refresh(&changing, &u);
         self.begin(start);
         self.arrive(at_start)?;
+        self.expect_events();
         self.read_probes(at_start)?;
         Ok(observer.started(&StartView {
             t: start,
@@ -682,8 +678,8 @@ impl Master {
             doubling.end_of_pair(span.end, self.exchange.history.values(0));
         }
         self.after_restart = false;
-        self.clock.expect(self.exchange.announced);
         let arrival = self.clock.advance(span);
+        self.clock.expect(self.exchange.announced);
         if arrival.is_discontinuity() || event {
             self.statistics.events += 1;
             self.watch.restart();
@@ -696,6 +692,7 @@ impl Master {
             if self.change_coupling(now)? {
                 self.exchange.reconnect(&self.network, &self.policies.schedule, span.end);
                 self.exchange.slopes.iter_mut().try_for_each(|slopes| slopes.read(&mut self.network, now))?;
+                self.expect_events();
                 if let Some(doubling) = &mut self.doubling {
                     doubling.reconnect(span.end, self.exchange.history.values(0));
                 }
@@ -722,9 +719,20 @@ impl Master {
         Ok(self.changed > before)
     }
 
+    /// Asks everybody for the next discontinuity: what was set while time stood still may have changed it.
+    fn expect_events(&mut self) {
+        for member in &self.network.members {
+            if let Some(t) = member.simulator.next_event() {
+                self.clock.expect(t);
+            }
+        }
+    }
+
     /// What is passed on and asked for at a communication point, the end of `span`, beside numbers.
     fn arrive(&mut self, span: Span) -> Result<(), RunError> {
-        self.network.pass_packets(span)?;
+        if self.network.pass_packets(span)? {
+            self.expect_events();
+        }
         self.exchange.slopes.iter_mut().try_for_each(|slopes| slopes.read(&mut self.network, span))
     }
 
@@ -833,7 +841,11 @@ impl Master {
 fn align_jumps(network: &mut Network, settings: &mut Settings) -> Vec<(f64, usize)> {
     let resolution = resolution(settings.start, settings.stop);
     let ends = [settings.start, settings.stop];
-    let mut times: Vec<f64> = settings.changes.iter().map(|c| c.time).collect();
+    let mut times = Vec::new();
+    for change in &mut settings.changes {
+        change.time = aligned(change.time, &ends, resolution);
+        times.push(change.time);
+    }
     for external in &mut network.externals {
         external.signal.align(&ends, resolution);
         times.extend(external.signal.jumps());
@@ -841,7 +853,7 @@ fn align_jumps(network: &mut Network, settings: &mut Settings) -> Vec<(f64, usiz
     times.sort_by(f64::total_cmp);
     times.dedup_by(|later, first| *later - *first <= resolution);
     for change in &mut settings.changes {
-        change.time = aligned(aligned(change.time, &ends, resolution), &times, resolution);
+        change.time = aligned(change.time, &times, resolution);
     }
     let mut jumps = Vec::new();
     for External { input, signal } in &mut network.externals {

@@ -130,6 +130,7 @@ impl Signal {
     pub fn before(&self, t: f64) -> f64 {
         match self {
             Signal::Step { time, from, .. } if t == *time => *from,
+            Signal::Ramp { start, end, from, .. } if start == end && t == *start => *from,
             Signal::Table { times, values, linear } => {
                 let after = times.partition_point(|&x| x < t);
                 if after == 0 || times.get(after) != Some(&t) {

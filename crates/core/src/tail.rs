@@ -63,7 +63,7 @@ impl Around for Tail {
             return Ok(first);
         }
         let second = self.inner.advance(tail, Inputs::constant(&self.end), y)?;
-        let next_event = second.next_event.or(first.next_event);
+        let next_event = second.next_event.or(first.next_event.filter(|&t| t > span.end));
         Ok(Advance { event: first.event | second.event, next_event, ..second })
     }
 }

@@ -15,6 +15,7 @@ use crate::status::OK;
 use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
 use crate::transfer::{OutputDerivatives, Route};
 use crate::value::Value;
+use powerbond_core::clock::resolution;
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
 };
@@ -34,14 +35,14 @@ const BEYOND: f64 = 0.1;
 #[repr(C)] // What a step touches comes first and close together: with many instances it is memory that costs.
 pub struct FmuSubsystem {
     machine: Machine,
-    inputs: Route,
-    outputs: Route,
     /// A step of any length is one call for inputs, one to step and one for outputs.
-    is_plain: bool,
+    direct: Option<Direct>,
     /// Derivatives of inputs make it more than that.
     follows: bool,
     time: f64,
     stepper: Stepper,
+    inputs: Route,
+    outputs: Route,
     state: *mut c_void,
     probes: Route,
     columns: Vec<Column>,
@@ -56,6 +57,12 @@ pub struct FmuSubsystem {
     _ticket: Ticket,
     _loaded: Arc<Loaded>,
     fmu: Fmu,
+}
+
+/// The references of inputs and outputs that are scalar reals.
+struct Direct {
+    inputs: Arc<[u32]>,
+    outputs: Arc<[u32]>,
 }
 
 /// A column of ∂y/∂u: one input, all outputs that feed it through.
@@ -98,7 +105,7 @@ impl FmuSubsystem {
             machine,
             inputs: Route::empty(),
             outputs: Route::empty(),
-            is_plain: false,
+            direct: None,
             follows: false,
             probes: Route::empty(),
             stepper: Stepper {
@@ -110,6 +117,7 @@ impl FmuSubsystem {
                 engine_goes_back: false,
                 saved_time: f64::NEG_INFINITY,
                 saved_event: None,
+                slack: 0.0,
                 scratch: Vec::new(),
                 middle: Vec::new(),
                 interrupted: 0,
@@ -349,6 +357,7 @@ impl FmuSubsystem {
     fn enter_initialization(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
         self.machine.reset()?;
         self.stepper.engine_goes_back = false;
+        self.stepper.slack = resolution(setup.start, setup.stop);
         self.cells.clear();
         self.inputs.forget();
         if let StepRule::Constant(first) = &mut self.stepper.rule {
@@ -414,7 +423,13 @@ impl Subsystem for FmuSubsystem {
                 values: vec![0.0; count],
             });
         }
-        self.is_plain = self.stepper.rule == StepRule::Any && !self.stepper.event_mode;
+        let is_plain = self.stepper.rule == StepRule::Any && !self.stepper.event_mode;
+        self.direct = match (&self.inputs, &self.outputs) {
+            (Route::Direct(inputs), Route::Direct(outputs)) if is_plain => {
+                Some(Direct { inputs: inputs.clone(), outputs: outputs.clone() })
+            }
+            _ => None,
+        };
         self.follows = self.stepper.follows();
         Ok(())
     }
@@ -456,9 +471,9 @@ impl Subsystem for FmuSubsystem {
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        let is_plain = self.is_plain && (u.slope.is_empty() || !self.follows);
-        if let (true, Route::Direct(inputs), Route::Direct(outputs)) =
-            (is_plain && self.machine.phase() == Phase::Stepping, &self.inputs, &self.outputs)
+        if let Some(Direct { inputs, outputs }) = &self.direct
+            && (u.slope.is_empty() || !self.follows)
+            && self.machine.phase() == Phase::Stepping
         {
             let step = (span.start, span.h, self.stepper.is_final(span.start));
             let answer = self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y));

@@ -183,12 +183,15 @@ impl Machine {
         })
     }
 
-    /// Handles an event at the end of a step, at `t`.
-    pub fn handle_event(&self, t: f64) -> Result<(), SubsystemError> {
+    /// Handles an event at the end of a step, at `t`; times are one if they are no further apart than `slack`.
+    pub fn handle_event(&self, t: f64, slack: f64) -> Result<(), SubsystemError> {
+        let before = self.next_event();
         self.enter_event_mode()?;
         self.settle_events()?;
-        // What is over is not announced again, or it would be due for ever.
-        self.set_next_event(self.next_event().filter(|next| *next > t));
+        // What is over is not announced again, or it would be due for ever. An FMU that is a last bit short of its event and
+        // takes that seriously announces the same time once more.
+        let is_to_come = |next: &f64| *next > t || (Some(*next) == before && *next > t - slack);
+        self.set_next_event(self.next_event().filter(is_to_come));
         Ok(())
     }
 

@@ -92,6 +92,8 @@ pub(crate) struct Stepper {
     /// The engine keeps states: an unfinished step is given back to it instead of being continued with old inputs.
     pub engine_goes_back: bool,
     pub event_mode: bool,
+    /// Times that are no further apart than this, in seconds, are one; see [`powerbond_core::clock::resolution`].
+    pub slack: f64,
     pub sub_steps: u32,
     pub rule: StepRule,
     pub derivatives: Option<Derivatives>,
@@ -234,7 +236,7 @@ impl Stepper {
                 return Ok(crossed);
             }
             if self.event_mode && (stepped.event || self.is_due(machine, reached)) {
-                machine.handle_event(reached)?;
+                machine.handle_event(reached, self.slack)?;
                 crossed.event = true;
             }
             if at_end {
@@ -251,6 +253,8 @@ impl Stepper {
                 h = (target - t) / 2.0;
                 if self.engine_goes_back && self.saved_time == t && !state.is_null() {
                     machine.check(machine.calls.set_state(state), machine.calls.names().set_state)?;
+                    inputs.forget();
+                    machine.set_next_event(self.saved_event);
                 }
             } else {
                 halvings = 0;
@@ -274,7 +278,7 @@ impl Stepper {
     /// Whether the time event that the FMU announced has come by `t`. FMI 3.0.2 section 2.3.5 has the importer handle it
     /// then, whether or not the step that ends there says so.
     fn is_due(&self, machine: &Machine, t: f64) -> bool {
-        self.event_mode && machine.next_event().is_some_and(|next| next <= t + 4.0 * f64::EPSILON * t.abs())
+        self.event_mode && machine.next_event().is_some_and(|next| next <= t + self.slack)
     }
 
     /// Where a step from `t` to `target` ended; an impossible answer is an error.

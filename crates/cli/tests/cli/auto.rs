@@ -131,6 +131,49 @@ fn a_step_size_means_constant_steps_and_a_tolerance_means_auto() {
     assert_eq!(method["estimator"]["tolerance"], 1e-2);
 }
 
+/// A `[method]` with a tolerance alone is the default method with that tolerance.
+#[test]
+fn a_tolerance_alone_is_enough() {
+    let (lab, _) = runs(&format!("{CAR}\n[method]\ntolerance = 1e-2\n"), &[]);
+    let method = &lab.summary()["config"]["method"];
+    assert_eq!((&method["kind"]["kind"], &method["estimator"]["tolerance"]), (&"auto".into(), &1e-2.into()));
+}
+
+/// Stairs of 20 ms, as a sampled controller gives them, and rows at the same times. `k · 0.02` and what is written in the
+/// table differ by round-off at some of them: no step may be as short as that, and no stair may be smeared over a step. The
+/// reference is a run with a hundredth of the tolerance.
+#[test]
+fn stairs_are_hit_once_and_the_error_stays_below_the_tolerance() {
+    let height = |k: u32| 0.05 * (std::f64::consts::TAU * 0.02 * f64::from(k)).sin();
+    let rows = (0..=100).map(|k| format!("{:.6},{:.9}\n", 0.02 * f64::from(k), height(k)));
+    let table: String = std::iter::once("time,road\n".to_owned()).chain(rows).collect();
+    let stairs = edit(
+        CAR,
+        "\"wheel.road\" = 0.1",
+        "\"wheel.road\" = { table = \"road.csv\", column = \"road\", interpolation = \"hold\" }",
+    );
+    let system = edit(&stairs, "stop = 2.0", "stop = 2.0\noutput_interval = 0.02\noutput = \"land\"");
+    let [rough, fine] = ["1e-3", "1e-5"].map(|tolerance| {
+        let lab = Lab::with(&system);
+        lab.write("road.csv", &table);
+        lab.runs(&["--tolerance", tolerance]);
+        let summary = lab.summary();
+        let shortest = summary["step_size"]["min"].as_f64().unwrap();
+        assert!(shortest > 1e-7, "a step of {shortest} s");
+        let events = summary["steps"]["events"].as_u64().unwrap();
+        // Neighbours that are equal to nine digits are no stair.
+        assert!((94..=100).contains(&events), "{events} events");
+        lab.results()
+    });
+    for column in ["chassis.velocity", "wheel.suspension_force"] {
+        let (rough, fine) = (rough.column(column), fine.column(column));
+        assert_eq!(rough.len(), 101);
+        let range = fine.iter().fold(0.0f64, |a, x| a.max(x.abs())) * 2.0;
+        let error = rough.iter().zip(&fine).fold(0.0f64, |a, (x, y)| a.max((x - y).abs())) / range;
+        assert!(error < 1e-3, "{column}: {error}");
+    }
+}
+
 #[test]
 fn tolerances_that_make_no_sense_are_refused() {
     let lab = Lab::with(CAR);
@@ -151,7 +194,7 @@ fn tolerances_that_make_no_sense_are_refused() {
             assert!(ran.err.contains(part), "`{part}` in\n{}", ran.err);
         }
     };
-    check("tolerance = 1e-3", &["system.toml:", "kind = \"auto\"", "estimator = {"]);
+    check("tolerance = 1e-3\nhold = 1", &["system.toml:", "kind = \"auto\"", "estimator = {"]);
     check("kind = \"atuo\"", &["there is no kind `atuo`", "auto"]);
     check("kind = \"auto\"\nhold = \"varying\"", &["\"variable\""]);
     check("kind = \"auto\"\nslopes = \"outputs\"", &["hold = 1"]);

@@ -43,7 +43,7 @@ struct Nodes {
 
 impl Nodes {
     fn of(history: &History) -> Self {
-        let mut nodes = Nodes { len: history.len(), ..Nodes::default() };
+        let mut nodes = Nodes { len: history.times().len(), ..Nodes::default() };
         nodes.times[..nodes.len].copy_from_slice(history.times());
         nodes
     }
@@ -235,6 +235,13 @@ impl Master {
             Swept::Whole { event } => event,
             early => return Ok(early),
         };
+        // A discontinuity that was announced just now is not to be crossed by the second half.
+        let announced = self.exchange.announced;
+        if announced < pair.whole.end && self.clock.heeds(announced) {
+            let is_its = |s: &usize| self.network.members[*s].simulator.next_event() == Some(announced);
+            let member = (0..self.network.members.len()).find(is_its).unwrap_or(0);
+            return Ok(Swept::Early { member, reached: announced });
+        }
         self.learn(pair.halves[0])?;
         // Taken out, since it keeps what the view of all the rest shows.
         if let Some(mut doubling) = self.doubling.take() {
@@ -260,7 +267,7 @@ impl Master {
         let Doubling { classic, modified, ends, .. } = doubling;
         // Classic nodes are as many as small steps have, or the orders would differ: until then, the same nodes.
         let wanted = usize::from(self.policies.extrapolation.max_order()) + 1;
-        let enough = ends.len() >= self.exchange.history.len().min(wanted);
+        let enough = ends.len() >= self.exchange.history.times().len().min(wanted);
         for (outcome, coarse) in [(classic, enough), (modified, false)] {
             let Some(outcome) = outcome else { continue };
             if coarse {
@@ -344,8 +351,8 @@ impl Master {
             limited_by: first.limited_by,
         };
         let flow = observer.accepted(&view, &report);
-        self.clock.expect(first.announced);
         self.clock.advance(spans[0]);
+        self.clock.expect(first.announced);
         if first.event {
             self.statistics.events += 1;
             self.watch.restart();

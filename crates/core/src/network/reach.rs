@@ -55,10 +55,12 @@ impl Reach {
 
     /// Adds what bends where the inputs that were added jump.
     pub fn add_kinks(&mut self) {
-        for k in 0..self.list.len() {
+        let jumping = self.list.len();
+        for k in 0..jumping {
             let input = self.list[k] as usize;
             self.beside[input].clone().for_each(|output| self.feed(output));
         }
+        self.spread(jumping);
     }
 
     /// The inputs that were reached.

@@ -124,7 +124,11 @@ pub fn misfit(signal: &Signal, kind: ValueKind) -> Option<f64> {
 
 /// Why the first column of a table cannot be time in s, if that can be seen. Otherwise it is, whatever it is called.
 fn not_time(header: &[String]) -> Option<String> {
-    let is_time = |name: &str| ["time", "t"].contains(&name.trim().to_lowercase().as_str());
+    // `T` is a temperature more often than a time.
+    let is_time = |name: &str| {
+        let word = name.split(['[', '(']).next().unwrap_or(name).trim();
+        word == "t" || ["time", "seconds"].contains(&word.to_lowercase().as_str())
+    };
     let (first, others) = header.split_first()?;
     if let (false, Some(name)) = (is_time(first), others.iter().find(|name| is_time(name))) {
         return Some(format!("the first column is `{first}`, and `{name}` comes later; times come first"));

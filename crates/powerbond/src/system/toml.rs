@@ -467,6 +467,10 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
     let tolerance = table.get("tolerance");
     let defaults = match table.get("kind") {
         None => match tolerance {
+            // A tolerance and nothing else asks for the method that needs nothing else.
+            Some(n) if METHOD.iter().all(|key| *key == "tolerance" || table.get(key).is_none()) => {
+                Method::auto(Some(whole_tolerance("auto", n)?))
+            }
             Some(n) => return n.fail("`tolerance` belongs to a whole method: add `kind = \"auto\"`, or give the estimator its own: \
                                      estimator = { kind = \"…\", tolerance = … }"),
             None => Method::default(),

@@ -250,9 +250,8 @@ impl Clock {
             return false;
         }
         let shortened = target < span.end - slack;
-        // On a regular grid the nominal length stays: only the end is rounded to the target. Who announced it adds the
-        // length to the start, and has to come that far.
-        if shortened || self.fixed.is_none() || self.expected.contains(&target) {
+        // On a regular grid the nominal length stays: only the end is rounded to the target.
+        if shortened || self.fixed.is_none() {
             span.h = target - span.start;
         }
         span.end = target;

@@ -193,6 +193,7 @@ impl Stepper {
             derivatives.send(machine, u, t - span.start)?;
         }
         let is_final = self.is_final(t);
+        let h = self.reaching(machine, t, h);
         Ok(match (&machine.calls, &mut self.intermediate) {
             (Calls::Fmi3(instance), Some(intermediate)) => {
                 instance.with_held(intermediate, u, span.start, || instance.step(t, h, is_final))
@@ -272,6 +273,17 @@ impl Stepper {
             sent?;
             let code = self.step(machine, span, u, reached, h)?;
             stepped = if code == OK { Stepped::plain(OK) } else { machine.calls.last_step() };
+        }
+    }
+
+    /// The length of a step of about `h` from `t`. Where it ends at an announced event but for round-off, it ends there, also for an
+    /// FMU that adds the length to the start: many compare their own time with that of the event to the last bit.
+    fn reaching(&self, machine: &Machine, t: f64, h: f64) -> f64 {
+        let ends_there = |next: &f64| self.event_mode && (t + h - *next).abs() <= self.slack && *next > t;
+        match machine.next_event().filter(ends_there) {
+            Some(next) if t + (next - t) < next => (next - t).next_up(),
+            Some(next) => next - t,
+            None => h,
         }
     }
 

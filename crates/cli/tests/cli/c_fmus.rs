@@ -362,6 +362,33 @@ fn announced_events_are_hit_from_the_start_on() {
     }
 }
 
+/// Alarms that fall on the grid of steps but for round-off, and alarms between the sub-steps of a fast subsystem: each counts
+/// once and none is late. The FMU takes its times seriously to the last bit (`time >= next`) and adds its period up.
+#[test]
+fn announced_events_are_not_lost_to_round_off_nor_to_sub_steps() {
+    for (silent, first, rate) in
+        [(false, 0.1, 1), (true, 0.1, 1), (false, 0.063, 1), (true, 0.063, 10), (false, 0.1, 4)]
+    {
+        let lab = Lab::with(&format!(
+            "[simulation]\nstop = 20.05\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nrate = {rate}\noptions = {{ events = true }}\n\
+             parameters = {{ silent = {silent}, first = {first}, period = {first} }}\n[subsystems.b]\nfmu = \"b\"\n\
+             [[connections]]\nfrom = \"a.x\"\nto = \"b.u\"\nconvert_units = false\n"
+        ));
+        place(&lab, "timer3", "a", |xml| xml);
+        place(&lab, "integrator2", "b", |xml| xml);
+        lab.runs(&[]);
+        let results = lab.results();
+        let what = format!("silent = {silent}, first = {first}, rate {rate}");
+        let wanted = (20.05f64 / first).floor();
+        assert_eq!(results.column("a.events").last(), Some(&wanted), "{what}");
+        let at = *results.column("a.at").last().unwrap();
+        assert!((at - wanted * first).abs() < 1e-11, "{what}: the last alarm at {at}");
+        let times = results.column("time");
+        let shortest = times.windows(2).fold(1.0f64, |a, t| a.min(t[1] - t[0]));
+        assert!(shortest > 1e-4, "{what}: a step of {shortest} s");
+    }
+}
+
 /// A neighbour that takes steps of one length only keeps them: alarms are handled at the ends of the steps that pass them,
 /// that of 0.137 s at 0.2 s, and the one of 0.45 s, a period of 0.25 s later, at 0.5 s.
 #[test]

@@ -15,8 +15,9 @@ pub const HEAD: f64 = 46.0;
 const BETWEEN: f64 = 34.0;
 /// Between neighbouring tracks.
 const TRACK: f64 = 13.0;
-/// Room for arrowheads and gains left of a box, and for gains right of one.
+/// Room for arrowheads and gains left of a box, more of it for the word `signal`, and room for gains right of a box.
 const ENTRY: f64 = 58.0;
+const SIGNAL: f64 = 18.0;
 const EXIT: f64 = 30.0;
 const MARGIN: f64 = 24.0;
 
@@ -116,7 +117,11 @@ pub fn layout(check: &Check) -> Layout {
     for (g, column) in columns.iter().enumerate() {
         gap_start.push(x + EXIT * f64::from(u8::from(g > 0)));
         let signals = column.iter().any(|&s| check.subsystems[s].inputs.iter().any(|i| i.fed_by == "signal"));
-        let entry = if tracks[g].is_empty() && !signals { 0.0 } else { ENTRY };
+        let entry = match (tracks[g].is_empty(), signals) {
+            (_, true) => ENTRY + SIGNAL,
+            (false, false) => ENTRY,
+            (true, false) => 0.0,
+        };
         x = gap_start[g] + TRACK * tracks[g].len() as f64 + entry;
         let width = column.iter().map(|&s| frames[s].width).fold(0.0, f64::max);
         let mut y = top + 0.5 * (height - tall(column, &frames));

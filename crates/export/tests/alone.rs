@@ -5,6 +5,7 @@ mod common;
 use common::{Folder, VERSIONS, given, imported, native, same};
 use powerbond_core::models::{ALL, Domain, ModelSpec};
 use powerbond_core::subsystem::{Binding, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem};
+use powerbond_export::FmiVersion;
 
 /// Inputs, outputs and locals by name: an FMU has its parameters among the locals.
 fn binding(info: &Info, names: &Info) -> Binding {
@@ -157,6 +158,13 @@ fn abilities_are_those_that_were_exported() {
         let mut subsystem = imported(&fmu, "poor", &given(&[]));
         let abilities = subsystem.info().capabilities;
         assert!(!abilities.can_restore && abilities.input_derivatives == 0, "{abilities:?}");
+        for order in ["1", "2"] {
+            let fmu = folder.fmu(spec, version, &given(&[("input_derivatives", order)]));
+            let told = fmu.instantiate("told", &powerbond_fmi::Options::default()).expect("an instance");
+            // FMI 3's intermediate update serves any order.
+            let wanted = if version == FmiVersion::Fmi2 { order } else { "2" };
+            assert_eq!(told.info().capabilities.input_derivatives.to_string(), wanted, "{version:?}");
+        }
         let probed = powerbond_fmi::probe::probe(&fmu, &powerbond_fmi::Options::default()).expect("probing");
         assert!(!probed.refresh, "{version:?}");
         assert!(subsystem.save().is_err());

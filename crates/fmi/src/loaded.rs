@@ -134,7 +134,7 @@ impl Loaded {
         let takes = if options.sub_steps > 1 || !intermediate_inputs(description).is_empty() {
             2
         } else if interface.can_interpolate_inputs && self.has_input_derivatives() {
-            options.input_derivatives.unwrap_or(1).min(2)
+            options.input_derivatives.or(interface.max_input_derivative_order).unwrap_or(1).min(2)
         } else {
             0
         };

@@ -33,6 +33,7 @@ pub fn describe(interface: &Interface) -> String {
         write_units(xml, interface, FmiVersion::Fmi2);
         write_categories(xml);
         write_experiment(xml);
+        write_order(xml, interface);
         xml.open("ModelVariables").children(|xml| {
             for (v, variable) in interface.info.variables.iter().enumerate() {
                 head(xml, &variable.name, interface.reference(v), &variable.description, variable.causality)
@@ -52,6 +53,18 @@ pub fn describe(interface: &Interface) -> String {
         structure(xml, interface);
     });
     xml.finish()
+}
+
+/// FMI 2 cannot tell how many derivatives of inputs an FMU follows: an annotation does, for importers that know it.
+fn write_order(xml: &mut Xml, interface: &Interface) {
+    let order = interface.info.capabilities.input_derivatives;
+    if order > 0 {
+        xml.open("VendorAnnotations").children(|xml| {
+            xml.open("Tool").text("name", "powerbond").children(|xml| {
+                xml.open("InputDerivatives").text("maxOrder", &order.to_string()).close();
+            });
+        });
+    }
 }
 
 fn head<'a>(

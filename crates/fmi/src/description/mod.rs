@@ -255,6 +255,8 @@ pub struct CoSimulation {
     pub fixed_internal_step_size: Option<f64>,
     /// Follows derivatives of its inputs (FMI 1 and 2).
     pub can_interpolate_inputs: bool,
+    /// The highest derivative of inputs that it follows, where a vendor annotation tells: FMI 1 and 2 do not.
+    pub max_input_derivative_order: Option<u8>,
     /// The highest derivative of outputs that it gives.
     pub max_output_derivative_order: u32,
     /// Steps may run in the background (FMI 1 and 2).

@@ -162,6 +162,7 @@ impl Interfaces {
             if let Some(node) = capabilities {
                 read_capabilities(node, &mut interface, notes);
             }
+            interface.max_input_derivative_order = annotated_order(root);
             co_simulation = Some(interface);
         }
         let model_exchange = match version {
@@ -171,6 +172,13 @@ impl Interfaces {
         let scheduled_execution = child(root, "ScheduledExecution").is_some();
         Ok(Interfaces { co_simulation, model_exchange, scheduled_execution })
     }
+}
+
+/// `<Tool name="powerbond"><InputDerivatives maxOrder="2"/></Tool>` among the vendor annotations.
+fn annotated_order(root: Node<'_, '_>) -> Option<u8> {
+    let mut tools = elements(child(root, "VendorAnnotations")?);
+    let tool = tools.find(|tool| tool.attribute("name") == Some("powerbond"))?;
+    child(tool, "InputDerivatives")?.attribute("maxOrder")?.trim().parse().ok()
 }
 
 fn read_capabilities(node: Node<'_, '_>, interface: &mut CoSimulation, notes: &mut Notes<'_>) {

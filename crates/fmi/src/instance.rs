@@ -208,7 +208,7 @@ impl FmuSubsystem {
         let at_event = self.machine.has_events_in_steps();
         let set = || {
             if at_event {
-                // FMI 3.0.2 section 2.4.7.4: with `eventModeUsed` tunable parameters change at events only.
+                // FMI 3.0.2, variability `tunable`: with `eventModeUsed` tunable parameters change at events only.
                 self.machine.enter_event_mode()?;
             }
             setting.apply(&self.machine)?;

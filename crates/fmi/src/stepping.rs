@@ -287,7 +287,7 @@ impl Stepper {
         }
     }
 
-    /// Whether the time event that the FMU announced has come by `t`. FMI 3.0.2 section 2.3.5 has the importer handle it
+    /// Whether the time event that the FMU announced has come by `t`. FMI 3.0.2 (Event Mode) has the importer handle it
     /// then, whether or not the step that ends there says so.
     fn is_due(&self, machine: &Machine, t: f64) -> bool {
         self.event_mode && machine.next_event().is_some_and(|next| next <= t + self.slack)

@@ -422,6 +422,26 @@ fn discrete_reals_change_in_event_mode_where_it_is_used() {
     }
 }
 
+/// The period of `timer3` is tunable and may change in event mode only. Alarms at 0.1 s, a period of 0.25 s later at 0.35 s, then
+/// every 0.05 s: the scenario made it shorter at 0.12 s.
+#[test]
+fn tunable_parameters_change_in_event_mode_where_it_is_used() {
+    let lab = Lab::with(
+        "[simulation]\nstop = 0.48\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = { events = true }\n\
+         parameters = { first = 0.1 }\n",
+    );
+    place(&lab, "timer3", "a", |xml| xml);
+    lab.write(
+        "s.yml",
+        "events: [ { time: 0.12, model: a, variable: period, action: override, value: 0.05 } ]",
+    );
+    lab.runs(&["--scenario", "s.yml"]);
+    let results = lab.results();
+    assert_eq!(results.column("a.events").last(), Some(&4.0));
+    let at = *results.column("a.at").last().unwrap();
+    assert!((at - 0.45).abs() < 1e-12, "{at}");
+}
+
 /// `faulty2` in one of its modes, alone, with u = 0.
 fn faulty(mode: u32) -> Lab {
     let lab = Lab::with(&format!(

@@ -57,9 +57,11 @@ impl History {
         fill(&mut self.values[0]);
         self.len = (self.len + 1).min(NODES);
         self.common = (self.common + 1).min(self.len);
-        if self.common == 2 && self.len == NODES {
-            self.straighten();
+        if self.common == 2 {
             self.young.clear();
+            if self.len == NODES {
+                self.straighten();
+            }
         }
     }
 
@@ -176,5 +178,11 @@ mod tests {
         assert!(history.has_past(1));
         push(&mut history, 4.0);
         assert_eq!((nodes(&history, 0), nodes(&history, 1)), ([16.0, 9.0, 4.0], [-6.0, 1.0, 6.0]));
+        // An event at the very start leaves nothing behind.
+        history.clear();
+        push(&mut history, 2.0);
+        history.restart_some(&[0, 1]);
+        push(&mut history, 3.0);
+        assert!(history.has_past(0) && history.has_past(1) && history.times().len() == 2);
     }
 }

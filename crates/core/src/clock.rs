@@ -288,8 +288,8 @@ impl Clock {
 
     /// Counts off the targets that have been reached.
     fn pass_targets(&mut self) -> Arrival {
-        let (now, same) = (self.t + self.same, self.same);
-        let is_here = |x: f64| x >= now - 2.0 * same;
+        let (now, before) = (self.t + self.same, self.t - self.same);
+        let is_here = |x: f64| x >= before;
         let mut arrival = Arrival::default();
         if let Some(dt) = self.landing {
             while now >= self.start + (self.landed + 1) as f64 * dt {

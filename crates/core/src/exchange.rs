@@ -169,7 +169,7 @@ impl Exchange {
             let told = match &mut self.workers {
                 Some(workers) if stage.members.len() > 1 => {
                     workers.advance(&mut network.members, stage, part, &self.held, &mut self.y_step);
-                    follow(&stage.members, (part, span.end), &mut self.eventful, |s| workers.outcome(s))
+                    put_together(&stage.members, (part, span.end), &mut self.eventful, |s| workers.outcome(s))
                 }
                 _ => {
                     let (all, y) = (&mut network.members, &mut self.y_step);
@@ -518,7 +518,7 @@ fn advance(
     y: &mut [f64],
     eventful: &mut Vec<usize>,
 ) -> Result<Told, RunError> {
-    follow(members, (part, end), eventful, |s| {
+    put_together(members, (part, end), eventful, |s| {
         let member = &mut all[s];
         member.simulator.advance(part, inputs_of(held, &member.inputs), &mut y[member.outputs.clone()])
     })
@@ -526,7 +526,7 @@ fn advance(
 
 /// Puts together what `members` came to; those with a discontinuity join `eventful`.
 #[inline(always)]
-fn follow(
+fn put_together(
     members: &[usize],
     (part, end): (Span, f64),
     eventful: &mut Vec<usize>,

@@ -178,8 +178,6 @@ pub struct Master {
     jumped: usize,
     /// Which inputs a discontinuity reaches, from the initialization on.
     reach: Option<Reach>,
-    /// The last discontinuity may reach everything.
-    reaches_all: bool,
 }
 
 /// What policies and observers see of the current attempt. A macro, since it borrows all but the policies.
@@ -276,7 +274,6 @@ impl Master {
             jumps,
             jumped: 0,
             reach: None,
-            reaches_all: true,
             network,
             policies,
             settings,
@@ -683,8 +680,7 @@ impl Master {
         if arrival.is_discontinuity() || event {
             self.statistics.events += 1;
             self.watch.restart();
-            self.find_reach(arrival, span.end);
-            self.restart();
+            self.restart(arrival, span.end);
             if let Some(doubling) = &mut self.doubling {
                 doubling.restart();
             }
@@ -759,13 +755,10 @@ impl Master {
     }
 
     /// Finds the inputs that the discontinuity at `t` reaches: with the signals that jump, and with the outputs of members that
-    /// reported one. Unless it is known where it comes from, everything.
-    fn find_reach(&mut self, arrival: Arrival, t: f64) {
-        let Some(reach) = self.reach.as_mut() else { return };
+    /// reported one. False if it may reach everything: it comes from nowhere, or the coupling itself changes.
+    fn find_reach(&mut self, arrival: Arrival, t: f64) -> bool {
+        let Some(reach) = self.reach.as_mut() else { return false };
         reach.clear();
-        let came_from_nowhere = arrival.announced && self.exchange.eventful.is_empty();
-        let is_due = self.settings.changes.get(self.changed).is_some_and(|change| change.time <= t);
-        self.reaches_all = came_from_nowhere || is_due;
         for &s in &self.exchange.eventful {
             self.network.members[s].outputs.clone().for_each(|output| reach.add_output(output));
         }
@@ -774,11 +767,15 @@ impl Master {
             self.jumped += 1;
         }
         reach.add_kinks();
+        let came_from_nowhere = arrival.announced && self.exchange.eventful.is_empty();
+        let is_due = self.settings.changes.get(self.changed).is_some_and(|change| change.time <= t);
+        !came_from_nowhere && !is_due
     }
 
-    /// After a discontinuity the past does not foretell the future of the inputs that it reaches.
-    fn restart(&mut self) {
-        let inputs = self.reach.as_ref().filter(|_| !self.reaches_all).map(Reach::inputs);
+    /// After a discontinuity at `t` the past does not foretell the future of the inputs that it reaches.
+    fn restart(&mut self, arrival: Arrival, t: f64) {
+        let is_bounded = self.find_reach(arrival, t);
+        let inputs = self.reach.as_ref().filter(|_| is_bounded).map(Reach::inputs);
         self.exchange.restart(inputs);
         self.policies.extrapolation.restart(inputs);
         if let Some(correction) = &mut self.policies.correction {

@@ -257,8 +257,7 @@ impl Master {
         self.arrive(pair.halves[0])?;
         self.after_restart = false;
         if event {
-            self.find_reach(Arrival::default(), pair.halves[0].end);
-            self.restart();
+            self.restart(Arrival::default(), pair.halves[0].end);
         }
         self.attempt(pair.halves[1])
     }

@@ -152,11 +152,7 @@ impl Schedule {
             schedule.add_block(network, kind, block, rates[block[0]], &done);
             block.iter().for_each(|&s| done[s] = true);
         }
-        schedule.chained = schedule.groups.iter().any(|g| !g.inner.is_empty())
-            || schedule
-                .stages
-                .iter()
-                .any(|s| !s.latest.is_empty() || !s.between.is_empty() || !s.mixed.is_empty());
+        schedule.chained = schedule.stages.iter().any(|stage| stage.chained);
         schedule
     }
 

@@ -36,7 +36,8 @@ pub enum Error {
     },
 }
 
-fn prefix(place: &Option<Place>) -> String {
+/// A place as the beginning of a message about it; nothing if there is none.
+pub(crate) fn prefix(place: &Option<Place>) -> String {
     place.as_ref().map_or(String::new(), |p| format!("{p}: "))
 }
 

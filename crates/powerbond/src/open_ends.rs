@@ -8,6 +8,7 @@ use powerbond_core::network::{NetworkBuilder, VariableName};
 use powerbond_core::signal::Signal;
 use powerbond_core::subsystem::{Causality, Variable};
 use powerbond_core::units::Conversion;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Inputs that are named in one warning.
 const NAMED: usize = 8;
@@ -17,17 +18,17 @@ pub fn unfed(system: &System, builder: &NetworkBuilder, forced: &[VariableName])
     if system.is_fmu_alone() {
         return None;
     }
-    let fed = |name: &VariableName| {
-        system.connections.iter().any(|c| c.to.value == *name)
-            || system.inputs.iter().any(|(input, _)| input.value == *name)
-            || forced.contains(name)
-            || system.subsystems.iter().any(|s| s.name.value == name.subsystem && sets(s, &name.variable))
-    };
+    let connected = system.connections.iter().map(|c| &c.to.value);
+    let fed: BTreeSet<&VariableName> =
+        connected.chain(system.inputs.iter().map(|(input, _)| &input.value)).chain(forced).collect();
+    let specs: BTreeMap<&str, &SubsystemSpec> =
+        system.subsystems.iter().map(|spec| (spec.name.value.as_str(), spec)).collect();
     let mut open = Vec::new();
     for (subsystem, simulator) in builder.subsystems() {
+        let is_set = |variable: &str| specs.get(subsystem).is_some_and(|spec| sets(spec, variable));
         for variable in simulator.info().variables.iter().filter(|v| v.causality == Causality::Input) {
             let name = VariableName::new(subsystem, &variable.name);
-            if !fed(&name) {
+            if !fed.contains(&name) && !is_set(&variable.name) {
                 open.push(format!("`{name}`, which stays at {}", start(variable)));
             }
         }
@@ -74,29 +75,24 @@ pub fn still(name: &At<VariableName>, signal: &Signal, start: f64, stop: f64) ->
         }
         _ => return None,
     };
-    let place = name.place().map_or(String::new(), |p| format!("{p}: "));
-    let (name, start, stop) = (&name.value, short(start), short(stop));
+    let (place, name, start, stop) = (name.prefix(), &name.value, short(start), short(stop));
     Some(format!("{place}`{name}` does not move: {what}, the run from {start} s to {stop} s"))
 }
 
 /// A warning for every connection between units of which one is not understood: the number is passed on as it is.
 pub fn unknown_units(system: &System, builder: &NetworkBuilder) -> Vec<String> {
-    let unit = |name: &VariableName| {
-        let (_, simulator) = builder.subsystems().find(|(s, _)| *s == name.subsystem)?;
-        let info = simulator.info();
-        info.variables[info.find(&name.variable)?].unit.as_ref().filter(|unit| !unit.symbol.is_empty())
-    };
+    let unit =
+        |name: &VariableName| builder.variable_of(name)?.unit.as_ref().filter(|unit| !unit.symbol.is_empty());
     let mut warnings = Vec::new();
     for connection in system.connections.iter().filter(|c| c.convert_units) {
         let to = &connection.to.value;
         for (from, _) in &connection.from {
             let (Some(a), Some(b)) = (unit(&from.value), unit(to)) else { continue };
             if a.conversion_to(b) == Conversion::Unknown && a.symbol != b.symbol {
-                let place = from.place().map_or(String::new(), |p| format!("{p}: "));
                 warnings.push(format!(
-                    "{place}`{}` is in {} and `{to}` in {}: it is not known how to convert them, so the number is passed on as \
+                    "{}`{}` is in {} and `{to}` in {}: it is not known how to convert them, so the number is passed on as \
                      it is. Give the `gain` that is right, and `convert_units = false`",
-                    from.value, a.symbol, b.symbol
+                    from.prefix(), from.value, a.symbol, b.symbol
                 ));
             }
         }

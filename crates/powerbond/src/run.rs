@@ -122,7 +122,7 @@ impl RunOptions {
             system.record.file = Some(file.clone());
         }
         let format = &system.record.format;
-        let asked = format.place().map_or(String::new(), |p| format!("{p}: "));
+        let asked = format.prefix();
         format.value.require(format!("{asked}format `{}`", format.value.name()))?;
         Ok(system)
     }

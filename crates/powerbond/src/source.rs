@@ -90,6 +90,11 @@ impl<T> At<T> {
         }
     }
 
+    /// Where it stands, as the beginning of a message about it; nothing if nobody wrote it.
+    pub fn prefix(&self) -> String {
+        crate::error::prefix(&self.place())
+    }
+
     /// Another value from the same place.
     pub fn with<U>(&self, value: U) -> At<U> {
         At { value, place: self.place.clone() }

@@ -38,6 +38,7 @@ pub struct Names {
 /// Collects the parts of a coupled system and checks them together.
 #[derive(Default)]
 pub struct NetworkBuilder {
+    /// In name order.
     subsystems: Vec<(String, Box<dyn Subsystem>)>,
     connections: Vec<ConnectionSpec>,
     externals: Vec<(VariableName, Signal)>,
@@ -53,7 +54,8 @@ impl NetworkBuilder {
 
     /// Adds a subsystem.
     pub fn subsystem(mut self, name: &str, simulator: Box<dyn Subsystem>) -> Self {
-        self.subsystems.push((name.to_owned(), simulator));
+        let place = self.subsystems.partition_point(|(known, _)| known.as_str() <= name);
+        self.subsystems.insert(place, (name.to_owned(), simulator));
         self
     }
 
@@ -88,15 +90,29 @@ impl NetworkBuilder {
         self
     }
 
-    /// The subsystems so far, for looking at what they offer.
+    /// The subsystems so far in name order, for looking at what they offer.
     pub fn subsystems(&self) -> impl Iterator<Item = (&str, &dyn Subsystem)> {
         self.subsystems.iter().map(|(name, s)| (name.as_str(), s.as_ref()))
+    }
+
+    /// The subsystem of this name.
+    pub fn simulator(&self, name: &str) -> Option<&dyn Subsystem> {
+        self.place_of(name).map(|s| self.subsystems[s].1.as_ref())
+    }
+
+    /// The variable of this name.
+    pub fn variable_of(&self, name: &VariableName) -> Option<&Variable> {
+        let info = self.simulator(&name.subsystem)?.info();
+        info.find(&name.variable).map(|v| &info.variables[v])
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.subsystems.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()
     }
 
     /// Checks everything and makes the network. Subsystems, bonds and sums are put in name order, so that the
     /// order of listing changes no bit of the results.
     pub fn build(mut self) -> Result<(Network, Names), BuildError> {
-        self.subsystems.sort_by(|a, b| a.0.cmp(&b.0));
         if let Some(pair) = self.subsystems.windows(2).find(|w| w[0].0 == w[1].0) {
             let name = pair[0].0.clone();
             return Err(BuildError {
@@ -210,7 +226,7 @@ impl NetworkBuilder {
         subject: Subject,
     ) -> Result<(usize, usize), BuildError> {
         let fail = |problem| Err(BuildError { subject: subject.clone(), problem });
-        let Ok(s) = self.subsystems.binary_search_by(|(n, _)| n.as_str().cmp(&name.subsystem)) else {
+        let Some(s) = self.place_of(&name.subsystem) else {
             let suggestion = closest(&name.subsystem, self.subsystems.iter().map(|(n, _)| n.as_str()));
             return fail(Problem::NoSubsystem {
                 name: name.subsystem.clone(),
@@ -238,7 +254,7 @@ impl NetworkBuilder {
 
     /// A variable that is no number, and its place.
     fn packet(&self, name: &VariableName) -> Option<(Place, &Packet)> {
-        let s = self.subsystems.binary_search_by(|(n, _)| n.as_str().cmp(&name.subsystem)).ok()?;
+        let s = self.place_of(&name.subsystem)?;
         let packets = self.subsystems[s].1.packets();
         let p = packets.iter().position(|packet| packet.name == name.variable)?;
         Some(((s, p), &packets[p]))

@@ -124,7 +124,7 @@ impl System {
     pub(super) fn warn_of_first_step(&self, step: f64, warnings: &mut Vec<String>) {
         let clamps = catalogue::clamps(&self.method.controller, step);
         if let (Some(at), Some((bound, limit))) = (&self.simulation.step, clamps) {
-            let place = at.place().map_or(String::new(), |p| format!("{p}: "));
+            let place = at.prefix();
             warnings.push(format!(
                 "{place}the first step, {} s, is beyond `{bound}`; the run starts with {} s",
                 short(step),

@@ -241,7 +241,8 @@ impl System {
         for (name, signal) in &self.inputs {
             let signal = signal.signal(self.folder(), &name.value.to_string())?;
             warnings.extend(open_ends::still(name, &signal, start, stop));
-            let kind = kind_of(&builder, &name.value);
+            // What has no such variable is refused when the network is built.
+            let kind = builder.variable_of(&name.value).map_or(ValueKind::Real, |v| v.kind);
             if let Some(x) = misfit(&signal, kind) {
                 let message = format!("`{}` is {}; {} does not fit", name.value, kind.noun(), short(x));
                 return Err(Error::input(name.place(), message));
@@ -327,13 +328,4 @@ impl System {
             ..Settings::new(start, stop)
         }
     }
-}
-
-/// What kind of value a variable has; a real number if there is no such variable.
-fn kind_of(builder: &NetworkBuilder, name: &VariableName) -> ValueKind {
-    let found = builder.subsystems().find(|(s, _)| *s == name.subsystem).and_then(|(_, simulator)| {
-        let info = simulator.info();
-        Some(info.variables[info.find(&name.variable)?].kind)
-    });
-    found.unwrap_or_default()
 }

@@ -53,7 +53,7 @@ impl Effects {
             let target = target(system, builder, event)?;
             let time = start + event.time.value;
             if time >= stop {
-                let place = event.time.place().map_or(String::new(), |p| format!("{p}: "));
+                let place = event.time.prefix();
                 warnings.push(format!(
                     "{place}the event at {} s after the start never happens: the run is {} s long",
                     short(event.time.value),
@@ -220,8 +220,7 @@ fn target(system: &System, builder: &NetworkBuilder, event: &Event) -> Result<(T
     let VariableName { subsystem, variable } = &event.variable.value;
     let fail = |message: String| Err(Error::input(event.variable.place(), message));
     let spec = system.subsystems.iter().find(|s| s.name.value == *subsystem);
-    let found = builder.subsystems().find(|(name, _)| name == subsystem);
-    let (Some(spec), Some((_, simulator))) = (spec, found) else {
+    let (Some(spec), Some(simulator)) = (spec, builder.simulator(subsystem)) else {
         let names: Vec<&str> = system.subsystems.iter().map(|s| s.name.value.as_str()).collect();
         let message = format!("there is no subsystem `{subsystem}`.{}", hint(subsystem, names));
         return Err(Error::input(event.model.place(), message));

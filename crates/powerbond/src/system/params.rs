@@ -132,7 +132,7 @@ fn convert(
     warnings: &mut Vec<String>,
 ) -> Result<Given, Error> {
     let Some(wanted) = wanted else {
-        let place = name.place().map_or(String::new(), |p| format!("{p}: "));
+        let place = name.prefix();
         warnings.push(format!(
             "{place}`{}` has no unit of its own; the value in {} is taken as it is",
             name.value, unit.symbol

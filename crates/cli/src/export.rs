@@ -2,7 +2,7 @@
 
 use crate::text::print;
 use powerbond::Error;
-use powerbond::core::models::{self, ParameterValue};
+use powerbond::models::{self, ParameterValue};
 use powerbond_export::{Export, ExportError, FmiVersion, Library};
 use std::path::PathBuf;
 

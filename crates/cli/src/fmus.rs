@@ -3,7 +3,7 @@
 use crate::export::explain;
 use powerbond::Error;
 use powerbond::bench::{Exchange, Suite};
-use powerbond::core::models::{self, Capability, ParameterValue};
+use powerbond::models::{self, Capability, ParameterValue};
 use powerbond::system::{FmuOptions, SimulatorSpec, SubsystemSpec};
 use powerbond_export::{Export, FmiVersion, Library};
 use std::cell::RefCell;

@@ -3,8 +3,8 @@
 use crate::text::print;
 use powerbond::Error;
 use powerbond::catalogue::{self, Kind};
-use powerbond::core::models::{self, Domain, ModelSpec};
 use powerbond::core::subsystem::{Causality, Variable};
+use powerbond::models::{self, Domain, ModelSpec};
 use serde_json::json;
 
 /// Options of `methods`.

@@ -2,8 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 use powerbond::Error;
-use powerbond::core::observer::{Flow, Observer, StepReport};
-use powerbond::core::view::StepView;
+use powerbond::core::observe::{Flow, Observer, StepReport};
+use powerbond::core::step::StepView;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

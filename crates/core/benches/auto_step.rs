@@ -6,9 +6,9 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use powerbond_core::extrapolation::Feed;
-use powerbond_core::master::Master;
-use powerbond_core::observer::Nobody;
+use powerbond_core::hold::Feed;
+use powerbond_core::observe::Nobody;
+use powerbond_core::run::Master;
 use std::time::Instant;
 
 const INPUTS: usize = 2;
@@ -29,12 +29,13 @@ fn main() {
         let auto = |feed| common::Method {
             hold: 2,
             variable: Some(feed),
-            identify: feed == Feed::Tail,
+            identify: feed == Feed::EndpointSubstep,
             estimator: "jump",
             ..classic.clone()
         };
         // Turn by turn, so that other work on the machine meets all of them.
-        let [foh, auto, tail] = best(n, [&classic, &auto(Feed::Derivatives(2)), &auto(Feed::Tail)]);
+        let [foh, auto, tail] =
+            best(n, [&classic, &auto(Feed::Derivatives(2)), &auto(Feed::EndpointSubstep)]);
         println!("{n:>10} {foh:>12.1} {auto:>12.1} {:>12.1} {tail:>12.1}", auto - foh);
     }
 }

@@ -6,9 +6,9 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use powerbond_core::models::{Equations, Held};
-use powerbond_core::observer::{Nobody, Observer};
-use powerbond_core::verdict::{Circumstances, Verdict};
+use powerbond_core::observe::verdict::{Circumstances, Verdict};
+use powerbond_core::observe::{Nobody, Observer};
+use powerbond_models::{Equations, Held};
 use std::hint::black_box;
 use std::time::Instant;
 

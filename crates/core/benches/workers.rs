@@ -7,7 +7,7 @@ mod common;
 
 use common::{Method, bare, master};
 use powerbond_core::network::{Network, NetworkBuilder};
-use powerbond_core::observer::Nobody;
+use powerbond_core::observe::Nobody;
 use powerbond_core::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,9 +1,9 @@
 //! The co-simulation engine of powerbond: coupling, stepping, control, estimation and energy monitoring.
 //!
-//! It reads no file, opens no socket, knows no FMI and, after build, no name. One loop ([`master::Master`]) serves
+//! It reads no file, opens no socket, knows no FMI and, after build, no name. One loop ([`run::Master`]) serves
 //! every method; what differs between methods is a small policy behind one of four traits:
-//! [`extrapolation::Extrapolation`], [`correction::InputCorrection`], [`estimator::ErrorEstimator`] and
-//! [`controller::StepController`]. Who steps when is data ([`network::Schedule`]).
+//! [`hold::Extrapolation`], [`correction::InputCorrection`], [`estimator::ErrorEstimator`] and
+//! [`controller::StepController`]. Who steps when is data ([`step::Schedule`]).
 //!
 //! Sources of the methods, by the short names that doc comments use:
 //!
@@ -15,33 +15,20 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod around;
-pub mod bond;
-pub mod clock;
-pub mod controller;
-pub mod correction;
-pub mod error;
-pub mod estimator;
-mod exchange;
-pub mod extrapolation;
-pub mod history;
-pub mod identification;
-pub mod jumps;
-pub mod master;
-#[cfg(feature = "models")]
-pub mod models;
-pub mod network;
-mod numerics;
-pub mod observer;
-pub mod signal;
-mod slopes;
-pub mod statistics;
 pub mod subsystem;
-pub mod suggest;
-pub mod tail;
-pub mod tape;
+pub mod network;
+pub mod feed_through;
+pub mod time;
+pub mod hold;
+pub mod correction;
+pub mod estimator;
+pub mod controller;
+pub mod step;
+pub mod run;
+pub mod energy;
+pub mod observe;
+pub mod checkpoint;
+pub mod error;
 pub mod units;
-pub mod verdict;
-pub mod view;
-pub mod watch;
-mod workers;
+pub mod suggest;
+mod numerics;

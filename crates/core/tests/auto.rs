@@ -2,23 +2,23 @@
 
 use powerbond_core::controller::{Fixed, Limits, Pi, StepController};
 use powerbond_core::estimator::{ErrorEstimator, Jump};
-use powerbond_core::extrapolation::{Feed, Variable as VariableHold};
-use powerbond_core::identification::{Identifier, Role};
-use powerbond_core::master::{Master, Policies, Settings};
+use powerbond_core::feed_through::identify::{Identifier, Role};
+use powerbond_core::hold::{Feed, Variable as VariableHold};
 use powerbond_core::network::{
-    BondSpec, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, Schedule, ScheduleKind, Seen,
-    VariableName,
+    BondSpec, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
 };
-use powerbond_core::observer::{Flow, Nobody, Observer, StepReport};
+use powerbond_core::observe::{Flow, Nobody, Observer, StepReport};
+use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::step::StepView;
+use powerbond_core::step::{Schedule, ScheduleKind, Seen};
+use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
     SubsystemError, Variable,
 };
-use powerbond_core::tail::Tail;
-use powerbond_core::view::StepView;
 
 fn variable(name: &str, causality: Causality) -> Variable {
-    powerbond_core::models::variable(name, causality, "1", "")
+    powerbond_models::variable(name, causality, "1", "")
 }
 
 /// `y = f(t)`: an output that knows its own course, whatever the steps.
@@ -276,20 +276,20 @@ fn a_parabola_is_integrated_exactly_whatever_a_subsystem_takes() {
     }
     for (feed, owed) in [
         (Feed::Derivatives(2), 0.0),
-        (Feed::Tail, 0.0),
+        (Feed::EndpointSubstep, 0.0),
         // The output feeds the mean through, not the end: half of u(t+h) - mean = h(1 + 3t) + 2h², once at each end of a step;
         // the difference of both is at most (3h + …)·h/2.
         (Feed::Mean, 0.5 * (3.0 * 0.01 * 0.01 + 1e-9)),
     ] {
         let sink = Integrator::boxed(if feed == Feed::Derivatives(2) { 2 } else { 0 });
         let (mut network, names) = fed_by(|t| 1.0 + t * (2.0 + 3.0 * t), sink);
-        if feed == Feed::Tail {
+        if feed == Feed::EndpointSubstep {
             network.members = network
                 .members
                 .into_iter()
                 .map(|m| {
                     let n = m.inputs.len();
-                    if n > 0 { m.wrapped(|inner| Box::new(Tail::new(inner, n))) } else { m }
+                    if n > 0 { m.wrapped(|inner| Box::new(EndpointSubstep::new(inner, n))) } else { m }
                 })
                 .collect();
         }
@@ -304,7 +304,7 @@ fn a_parabola_is_integrated_exactly_whatever_a_subsystem_takes() {
 /// Two parts: 0.9 h with (mean - 0.1 p(h))/0.9, then 0.1 h with p(h). Of p = 1 + 2τ + 3τ² over h = 0.5: mean 1.75, p(h) = 2.75.
 #[test]
 fn a_tail_has_the_mean_of_the_hold_and_ends_with_its_end() {
-    let mut tail = Tail::new(Integrator::boxed(0), 1);
+    let mut tail = EndpointSubstep::new(Integrator::boxed(0), 1);
     assert_eq!(tail.info().capabilities.input_derivatives, 2);
     tail.enter(&Setup { start: 0.0, stop: 1.0 }).expect("it starts");
     let mut y = [0.0];
@@ -323,7 +323,7 @@ fn a_tail_has_the_mean_of_the_hold_and_ends_with_its_end() {
 fn groups_are_bonds_then_pairs_and_skip_what_is_not_judged() {
     let name = |text: &str| VariableName::parse(text).expect("a full name");
     let model =
-        |name: &str| powerbond_core::models::find(name).expect("a model").build(&[]).expect("its parameters");
+        |name: &str| powerbond_models::find(name).expect("a model").build(&[]).expect("its parameters");
     let port = |subsystem: &str, input: &str, output: &str, sign: f64| PortSpec {
         inputs: vec![VariableName::new(subsystem, input)],
         outputs: vec![VariableName::new(subsystem, output)],

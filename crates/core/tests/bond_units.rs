@@ -3,11 +3,11 @@
 mod common;
 
 use common::ABLE;
-use powerbond_core::models::{Built, Equations, Held, variable};
 use powerbond_core::network::{
     BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
 };
 use powerbond_core::subsystem::{Causality, SubsystemError, Variable};
+use powerbond_models::{Built, Equations, Held, variable};
 use std::f64::consts::TAU;
 
 /// One input and one output, in any unit.

@@ -3,10 +3,11 @@
 mod common;
 
 use common::{ABLE, Correction, Element, Method, bond, master};
-use powerbond_core::extrapolation::Feed;
-use powerbond_core::models::Built;
-use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, ScheduleKind, Seen, VariableName};
-use powerbond_core::observer::Nobody;
+use powerbond_core::hold::Feed;
+use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, VariableName};
+use powerbond_core::observe::Nobody;
+use powerbond_core::step::{ScheduleKind, Seen};
+use powerbond_models::Built;
 
 /// Five elements, each pulled by two others, listed in the order of `listing`.
 fn star(listing: [usize; 5]) -> Network {
@@ -66,7 +67,7 @@ fn listing_order_changes_no_bit() {
             let method = match part {
                 0 => classic,
                 1 => auto(Feed::Derivatives(2)),
-                2 => auto(Feed::Tail),
+                2 => auto(Feed::EndpointSubstep),
                 _ => auto(Feed::Mean),
             };
             let run = |listing| {
@@ -95,7 +96,7 @@ fn monitoring_changes_no_bit() {
 }
 
 fn without_bonds() -> (Network, powerbond_core::network::Names) {
-    use powerbond_core::models::{ParameterValue::Text, find};
+    use powerbond_models::{ParameterValue::Text, find};
     let accurate = [("integrator".to_owned(), Text("accurate".to_owned()))];
     let build = |name: &str| find(name).expect("a model").build(&accurate).expect("good parameters");
     NetworkBuilder::new()
@@ -103,7 +104,7 @@ fn without_bonds() -> (Network, powerbond_core::network::Names) {
         .subsystem("wheel", build("quarter-car/wheel-suspension"))
         .connect("chassis.velocity", "wheel.chassis_velocity", 1.0)
         .connect("wheel.suspension_force", "chassis.force", -1.0)
-        .external(VariableName::new("wheel", "road"), powerbond_core::signal::Signal::Constant(0.1))
+        .external(VariableName::new("wheel", "road"), powerbond_core::time::signal::Signal::Constant(0.1))
         .build()
         .expect("a sound system")
 }

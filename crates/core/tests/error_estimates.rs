@@ -2,7 +2,7 @@
 //! and `methods.md` §5 of the project's design notes (two independent prototypes).
 
 use powerbond_core::estimator::BigStep;
-use powerbond_core::models::error_study::{
+use powerbond_models::error_study::{
     Control, LocalErrors, Split, adaptive_run, constant_run, constant_steps_for, local_errors, slope,
 };
 

@@ -3,11 +3,12 @@
 mod force_displacement;
 
 use force_displacement::{ALONG, Given, Run, accurate, place, star, values_only};
-use powerbond_core::bond::Quadrature;
-use powerbond_core::models::oscillator::{DOUBLE, MULTIPLE, Reference};
-use powerbond_core::models::{self, ParameterValue};
-use powerbond_core::network::{Names, Network, ScheduleKind, Seen};
+use powerbond_core::energy::Quadrature;
+use powerbond_core::network::{Names, Network};
+use powerbond_core::step::{ScheduleKind, Seen};
 use powerbond_core::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
+use powerbond_models::oscillator::{DOUBLE, MULTIPLE, Reference};
+use powerbond_models::{self, ParameterValue};
 use std::sync::{Arc, Mutex};
 
 /// A step that is a power of two: all times, and so all extrapolation weights, are exact.
@@ -19,7 +20,7 @@ fn three_masses(derivatives: f64) -> (Network, Names) {
     let build = |name: &str, mut given: Given, extra: &[(&str, f64)]| {
         given.extend(ParameterValue::numbers(extra));
         given.extend(ParameterValue::numbers(&[("input_derivatives", derivatives)]));
-        models::find(name).expect(name).build(&given).expect(name)
+        powerbond_models::find(name).expect(name).build(&given).expect(name)
     };
     let giver = |mass: f64| build("oscillator/force-giver", case.giver_parameters(), &[("mass", mass)]);
     let motion = build("oscillator/mass", case.mass_parameters(), &[]);
@@ -229,8 +230,10 @@ fn micro_steps_are_sub_steps() {
             ("input_derivatives", derivatives),
             ("micro_steps", micro_steps),
         ]));
-        let giver =
-            models::find("oscillator/force-giver").expect("the model").build(&given).expect("a giver");
+        let giver = powerbond_models::find("oscillator/force-giver")
+            .expect("the model")
+            .build(&given)
+            .expect("a giver");
         let motion = values_only("oscillator/mass", DOUBLE[1].mass_parameters());
         let (network, _) = star(vec![giver], motion, ALONG).build().expect("case 2");
         let mut rows = Vec::new();
@@ -306,7 +309,7 @@ fn metered_energy_is_the_sum_over_all_sub_steps() {
                     let energies: [Arc<Mutex<[f64; 2]>>; 2] = Default::default();
                     let metered = |name: &str, mut given: Given, i: usize| {
                         given.extend(ParameterValue::numbers(&[("input_derivatives", derivatives)]));
-                        let inner = models::find(name).expect(name).build(&given).expect(name);
+                        let inner = powerbond_models::find(name).expect(name).build(&given).expect(name);
                         let energy = Arc::clone(&energies[i]);
                         Box::new(SecondMeter { inner, port: [0, 0], last_y: 0.0, energy })
                     };

@@ -4,10 +4,11 @@ mod common;
 
 use common::{Correction, Method, master, quarter_car, ring};
 use powerbond_core::correction::Form;
-use powerbond_core::extrapolation::Feed;
-use powerbond_core::network::{Network, ScheduleKind, Seen};
-use powerbond_core::observer::Nobody;
-use powerbond_core::verdict::{Circumstances, Verdict};
+use powerbond_core::hold::Feed;
+use powerbond_core::network::Network;
+use powerbond_core::observe::Nobody;
+use powerbond_core::observe::verdict::{Circumstances, Verdict};
+use powerbond_core::step::{ScheduleKind, Seen};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -95,7 +96,7 @@ fn no_policy_allocates_while_stepping() {
 /// The default method and each of its parts: variable orders, however subsystems are fed, the jump norm, identified feed-through.
 #[test]
 fn no_part_of_the_default_method_allocates_while_stepping() {
-    let feeds = [Feed::Derivatives(2), Feed::Tail, Feed::Value, Feed::Mean, Feed::Dithered];
+    let feeds = [Feed::Derivatives(2), Feed::EndpointSubstep, Feed::Value, Feed::Mean, Feed::Dithered];
     let steers = [
         ("none", "fixed"),
         ("jump", "ecco"),

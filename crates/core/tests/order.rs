@@ -3,11 +3,12 @@
 mod common;
 
 use common::{ABLE, Correction, Method, bond, master};
-use powerbond_core::models::{Built, Equations, Held, variable};
-use powerbond_core::network::{Network, NetworkBuilder, ScheduleKind, Seen};
-use powerbond_core::observer::{Flow, Observer, StepReport};
+use powerbond_core::network::{Network, NetworkBuilder};
+use powerbond_core::observe::{Flow, Observer, StepReport};
+use powerbond_core::step::StepView;
+use powerbond_core::step::{ScheduleKind, Seen};
 use powerbond_core::subsystem::{Causality, SubsystemError, Variable};
-use powerbond_core::view::StepView;
+use powerbond_models::{Built, Equations, Held, variable};
 
 /// The exact state and its derivative: smooth, and so flat at t = 0 that the short history of the first steps does not
 /// spoil the order.

@@ -3,17 +3,16 @@
 mod common;
 
 use common::{Method, master};
-use powerbond_core::models::oscillator::{Body, Case, Reference};
-use powerbond_core::models::{ParameterValue, find};
-use powerbond_core::network::{
-    BondSpec, ConnectionSpec, Network, NetworkBuilder, PortSpec, ScheduleKind, Seen, VariableName,
-};
-use powerbond_core::observer::{Flow, Nobody, Observer, StepReport};
+use powerbond_core::network::{BondSpec, ConnectionSpec, Network, NetworkBuilder, PortSpec, VariableName};
+use powerbond_core::observe::{Flow, Nobody, Observer, StepReport};
+use powerbond_core::step::StepView;
+use powerbond_core::step::{ScheduleKind, Seen};
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
     SubsystemError, Variable,
 };
-use powerbond_core::view::StepView;
+use powerbond_models::oscillator::{Body, Case, Reference};
+use powerbond_models::{ParameterValue, find};
 
 /// A small generator: the same numbers on every machine (Numerical Recipes' constants).
 struct Random(u64);

@@ -2,19 +2,20 @@
 
 mod common;
 
-use powerbond_core::around::Around;
-use powerbond_core::clock::EndRule;
 use powerbond_core::controller::{Limits, Pi};
 use powerbond_core::estimator::Jump;
-use powerbond_core::extrapolation::{Feed, Variable};
-use powerbond_core::identification::{Identifier, Role};
-use powerbond_core::master::{Master, Policies, Settings};
-use powerbond_core::models::{Built, Capability, Equations, Held, variable};
-use powerbond_core::network::{Network, NetworkBuilder, Schedule, ScheduleKind, Seen};
-use powerbond_core::observer::Nobody;
+use powerbond_core::feed_through::identify::{Identifier, Role};
+use powerbond_core::hold::{Feed, Variable};
+use powerbond_core::network::{Network, NetworkBuilder};
+use powerbond_core::observe::Nobody;
+use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::step::{Schedule, ScheduleKind, Seen};
+use powerbond_core::subsystem::wrapper::Wrapper;
 use powerbond_core::subsystem::{
     Advance, Causality, Inputs, Span, Subsystem, SubsystemError, Variable as Described,
 };
+use powerbond_core::time::clock::EndRule;
+use powerbond_models::{Built, Capability, Equations, Held, variable};
 
 /// A damper: `force = -c · velocity`, fed through.
 #[derive(Clone)]
@@ -77,7 +78,7 @@ struct Lazy {
     started: bool,
 }
 
-impl Around for Lazy {
+impl Wrapper for Lazy {
     fn inner(&self) -> &dyn Subsystem {
         self.inner.as_ref()
     }

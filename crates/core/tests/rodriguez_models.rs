@@ -8,9 +8,9 @@
 mod force_displacement;
 
 use force_displacement::{ALONG, Given, Run, accurate, place, star, values_only, variable};
-use powerbond_core::models::oscillator::{self, Case, Reference};
-use powerbond_core::models::{crane, nonlinear_oscillator, pendula};
 use powerbond_core::network::{Names, Network};
+use powerbond_models::oscillator::{self, Case, Reference};
+use powerbond_models::{crane, nonlinear_oscillator, pendula};
 
 /// `actual` lies within `share` of `expected`.
 #[track_caller]

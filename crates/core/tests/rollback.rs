@@ -1,35 +1,34 @@
 //! Rejected attempts leave every bit as it was; monitors that need big steps change nothing; and what happens where
 //! nothing can be taken back.
 
-use powerbond_core::bond::Quadrature;
-use powerbond_core::clock::EndRule;
+use powerbond_core::checkpoint::{Checkpoint, Checkpointed};
 use powerbond_core::controller::{Decision, Fixed, Limits, Pi, Rejecting, StepController};
 use powerbond_core::correction::{
     EffortSide, EnergyCorrection, FeedThroughGain, Form, InputCorrection, Nepce, StepRatio,
 };
+use powerbond_core::energy::Quadrature;
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::{
     BigStep, Blame, Energy, ErrorEstimator, Estimate, Jump, OutputTolerance, Predictor, Residual, Richardson,
     Tolerance,
 };
-use powerbond_core::extrapolation::{Extrapolation, Feed, Polynomial, Variable};
-use powerbond_core::identification::{Identifier, Role};
-use powerbond_core::master::{Master, Policies, Settings};
-use powerbond_core::models::error_study::Split;
-use powerbond_core::models::{self, ParameterValue};
-use powerbond_core::network::{
-    BondSpec, Member, Network, NetworkBuilder, PortSpec, Schedule, ScheduleKind, Seen, VariableName,
-};
-use powerbond_core::observer::{Flow, Observer, StepReport};
-use powerbond_core::signal::Signal;
-use powerbond_core::statistics::Statistics;
+use powerbond_core::feed_through::identify::{Identifier, Role};
+use powerbond_core::hold::{Extrapolation, Feed, Polynomial, Variable};
+use powerbond_core::network::{BondSpec, Member, Network, NetworkBuilder, PortSpec, VariableName};
+use powerbond_core::observe::Statistics;
+use powerbond_core::observe::{Flow, Observer, StepReport};
+use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::step::StepView;
+use powerbond_core::step::{Schedule, ScheduleKind, Seen};
+use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
     SubsystemError,
 };
-use powerbond_core::tail::Tail;
-use powerbond_core::tape::{Persist, Tape};
-use powerbond_core::view::StepView;
+use powerbond_core::time::clock::EndRule;
+use powerbond_core::time::signal::Signal;
+use powerbond_models::error_study::Split;
+use powerbond_models::{self, ParameterValue};
 
 /// A small generator of pseudo-random numbers (Marsaglia's xorshift).
 struct Random(u64);
@@ -55,9 +54,10 @@ impl Random {
 fn car(integrator: &str, restore: &str) -> Network {
     let text = |name: &str, value: &str| (name.to_owned(), ParameterValue::Text(value.to_owned()));
     let given = [text("integrator", integrator), text("restore", restore)];
-    let model = |name: &str| models::find(name).expect("a model").build(&given).expect("its parameters");
+    let model =
+        |name: &str| powerbond_models::find(name).expect("a model").build(&given).expect("its parameters");
     let damper = [&given[..], &[text("damper", "square-root")]].concat();
-    let chassis = models::find("quarter-car/chassis-suspension").expect("a model");
+    let chassis = powerbond_models::find("quarter-car/chassis-suspension").expect("a model");
     let port = |subsystem: &str, input: &str, output: &str| PortSpec {
         inputs: vec![VariableName::new(subsystem, input)],
         outputs: vec![VariableName::new(subsystem, output)],
@@ -172,12 +172,12 @@ impl Planned {
     }
 }
 
-impl Persist for Planned {
-    fn save(&self, tape: &mut Tape) {
+impl Checkpointed for Planned {
+    fn save(&self, tape: &mut Checkpoint) {
         tape.push(self.next as f64);
     }
 
-    fn load(&mut self, tape: &mut Tape) {
+    fn load(&mut self, tape: &mut Checkpoint) {
         self.next = tape.pull() as usize;
     }
 }
@@ -264,10 +264,10 @@ fn estimators(method: &Method, network: &Network) -> Vec<Box<dyn ErrorEstimator>
 
 fn master(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Master {
     let mut network = car(method.integrator, "yes");
-    if method.variable == Some(Feed::Tail) {
+    if method.variable == Some(Feed::EndpointSubstep) {
         let tailed = |m: Member| {
             let n = m.inputs.len();
-            m.wrapped(|inner| Box::new(Tail::new(inner, n)))
+            m.wrapped(|inner| Box::new(EndpointSubstep::new(inner, n)))
         };
         network.members = network.members.into_iter().map(tailed).collect();
     }
@@ -341,7 +341,7 @@ fn random_method(random: &mut Random) -> Method {
     ];
     let feeds = [
         Some(Feed::Derivatives(2)),
-        Some(Feed::Tail),
+        Some(Feed::EndpointSubstep),
         Some(Feed::Mean),
         Some(Feed::Dithered),
         None,
@@ -593,8 +593,8 @@ struct Alarm {
 impl Alarm {
     fn new(at: f64, early: bool) -> Self {
         let variables = vec![
-            models::variable("u", Causality::Input, "1", ""),
-            models::variable("y", Causality::Output, "1", ""),
+            powerbond_models::variable("u", Causality::Input, "1", ""),
+            powerbond_models::variable("y", Causality::Output, "1", ""),
         ];
         let capabilities = Capabilities {
             can_restore: true,

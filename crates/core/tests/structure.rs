@@ -2,18 +2,17 @@
 
 use powerbond_core::controller::Fixed;
 use powerbond_core::error::RunError;
-use powerbond_core::extrapolation::Polynomial;
-use powerbond_core::master::{Master, Policies, Settings};
-use powerbond_core::models::{self, variable};
-use powerbond_core::network::{
-    Asymptotics, ConnectionSpec, Network, NetworkBuilder, Schedule, ScheduleKind, Seen, Structure,
-    VariableName,
-};
-use powerbond_core::observer::Nobody;
+use powerbond_core::feed_through::{Asymptotics, Structure};
+use powerbond_core::hold::Polynomial;
+use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, VariableName};
+use powerbond_core::observe::Nobody;
+use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
     SubsystemError,
 };
+use powerbond_models::{self, variable};
 
 type Law = Box<dyn Fn(&[f64], &mut [f64]) + Send>;
 
@@ -231,14 +230,17 @@ fn random_networks_agree_with_brute_force() {
 
 fn quarter_car(split: &str) -> Network {
     let model = |name: &str| {
-        models::find(&format!("quarter-car/{name}-{split}")).expect("a model").build(&[]).expect("defaults")
+        powerbond_models::find(&format!("quarter-car/{name}-{split}"))
+            .expect("a model")
+            .build(&[])
+            .expect("defaults")
     };
     let builder = NetworkBuilder::new()
         .subsystem("chassis", model("chassis"))
         .subsystem("wheel", model("wheel"))
         .connect("chassis.position", "wheel.chassis_position", 1.0)
         .connect("chassis.velocity", "wheel.chassis_velocity", 1.0)
-        .external(VariableName::new("wheel", "road"), powerbond_core::signal::Signal::Constant(0.1));
+        .external(VariableName::new("wheel", "road"), powerbond_core::time::signal::Signal::Constant(0.1));
     let builder = match split {
         "dd" => builder.connect("wheel.position", "chassis.wheel_position", 1.0).connect(
             "wheel.velocity",

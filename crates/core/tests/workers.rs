@@ -4,8 +4,9 @@ mod common;
 
 use common::{Correction, Method, bare, master, ring};
 use powerbond_core::error::RunError;
-use powerbond_core::network::{Network, NetworkBuilder, ScheduleKind, Seen};
-use powerbond_core::observer::Nobody;
+use powerbond_core::network::{Network, NetworkBuilder};
+use powerbond_core::observe::Nobody;
+use powerbond_core::step::{ScheduleKind, Seen};
 use powerbond_core::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
 
 #[test]

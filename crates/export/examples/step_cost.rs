@@ -3,7 +3,6 @@
 //!
 //! `cargo run --release -p powerbond-export --example step_cost`
 
-use powerbond_core::models;
 use powerbond_core::subsystem::{Binding, Inputs, Setup, Span, Subsystem};
 use powerbond_export::{Export, FmiVersion, Library};
 use powerbond_fmi::{Fmu, Options};
@@ -12,7 +11,7 @@ use std::time::Instant;
 const STEPS: u32 = 1_000_000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let model = models::find("quarter-car/chassis").expect("a built-in model");
+    let model = powerbond_models::find("quarter-car/chassis").expect("a built-in model");
     let folder = std::env::temp_dir().join(format!("powerbond-step-cost-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     println!("built-in   {:6.1} ns per step", best(&mut *model.build(&[])?)?);

@@ -4,7 +4,7 @@ use crate::description::{FmiVersion, describe, model_identifier};
 use crate::error::{ExportError, Refusal};
 use crate::interface::Interface;
 use crate::token::LONGEST;
-use powerbond_core::models::{ModelSpec, ParameterValue};
+use powerbond_models::{ModelSpec, ParameterValue};
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 use zip::write::SimpleFileOptions;
@@ -21,7 +21,7 @@ impl Library {
     /// The library of the built-in models, which is built with the command and lies beside it.
     pub fn find() -> Result<Self, ExportError> {
         let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-        let name = format!("{prefix}powerbond_models{suffix}");
+        let name = format!("{prefix}powerbond_models_fmu{suffix}");
         let command = std::env::current_exe().and_then(|p| p.canonicalize());
         let folder = command.ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
         // In cargo's folders the newest one is in `deps`; an installation has it beside the command or in `lib`.

@@ -2,7 +2,7 @@
 
 /// Exports every function of FMI 2.0 and FMI 3.0 that a co-simulation FMU has, for the models in the list.
 ///
-/// `fmu_library!(powerbond_core::models::ALL);` in a crate of the type `cdylib` is a whole library. The list is a
+/// `fmu_library!(powerbond_models::ALL);` in a crate of the type `cdylib` is a whole library. The list is a
 /// `&'static [&'static ModelSpec]`. Functions of model exchange and of what the FMUs do not declare are there too, since
 /// some importers look for all of them; they refuse. Functions of FMI 2.0 model exchange are not.
 #[macro_export]

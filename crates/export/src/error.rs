@@ -1,7 +1,7 @@
 //! Why an FMU could not be written, and why a call on one is refused.
 
-use powerbond_core::models::ParameterError;
 use powerbond_core::subsystem::SubsystemError;
+use powerbond_models::ParameterError;
 use std::path::PathBuf;
 
 /// Why an FMU could not be written.

@@ -6,8 +6,8 @@ use crate::error::Refusal;
 use crate::interface::{Interface, Slot, Type, everything};
 use crate::intermediate::Samples;
 use crate::token;
-use powerbond_core::models::ModelSpec;
 use powerbond_core::subsystem::{Inputs, Setup, Span, Subsystem};
+use powerbond_models::ModelSpec;
 
 /// Where an instance is in its life; the states of both standards that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! when the FMU is written and no parameter of it.
 
 use crate::error::Refusal;
-use powerbond_core::models::{Capability, Domain, ModelSpec, ParameterError, ParameterSpec, ParameterValue};
 use powerbond_core::subsystem::{Binding, Causality, FeedThrough, Info, Subsystem};
+use powerbond_models::{Capability, Domain, ModelSpec, ParameterError, ParameterSpec, ParameterValue};
 
 /// What is behind a value reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,16 +5,16 @@
 //! `cdylib` with one line:
 //!
 //! ```ignore
-//! powerbond_export::fmu_library!(powerbond_core::models::ALL);
+//! powerbond_export::fmu_library!(powerbond_models::ALL);
 //! ```
 //!
 //! [`Export`] then writes FMUs around it, without a compiler:
 //!
 //! ```no_run
-//! use powerbond_core::models;
+//! use powerbond_models;
 //! use powerbond_export::{Export, FmiVersion, Library};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let model = models::find("quarter-car/wheel").expect("a built-in model");
+//! let model = powerbond_models::find("quarter-car/wheel").expect("a built-in model");
 //! let export = Export::new(model, FmiVersion::Fmi3, &[])?;
 //! export.write(&Library::find()?, "wheel.fmu".as_ref())?;
 //! # Ok(())

@@ -7,8 +7,8 @@
 
 use crate::error::Refusal;
 use crate::interface::Interface;
-use powerbond_core::models::{Domain, ModelSpec, ParameterValue};
 use powerbond_core::subsystem::Subsystem;
+use powerbond_models::{Domain, ModelSpec, ParameterValue};
 
 impl Interface {
     /// What the FMU is recognised by.
@@ -83,7 +83,7 @@ fn fnv(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use powerbond_core::models::{ALL, find};
+    use powerbond_models::{ALL, find};
 
     #[test]
     fn a_token_brings_back_what_it_was_made_of() {

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{Folder, VERSIONS, given, imported, native, same};
-use powerbond_core::models::{ALL, Domain, ModelSpec};
 use powerbond_core::subsystem::{Binding, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem};
 use powerbond_export::FmiVersion;
+use powerbond_models::{ALL, Domain, ModelSpec};
 
 /// Inputs, outputs and locals by name: an FMU has its parameters among the locals.
 fn binding(info: &Info, names: &Info) -> Binding {
@@ -151,7 +151,7 @@ fn the_description_says_what_the_model_says() {
 #[test]
 fn abilities_are_those_that_were_exported() {
     let folder = Folder::new("abilities");
-    let spec = powerbond_core::models::find("quarter-car/wheel-suspension").expect("a built-in model");
+    let spec = powerbond_models::find("quarter-car/wheel-suspension").expect("a built-in model");
     let poor = given(&[("restore", "no"), ("input_derivatives", "0"), ("refresh", "no")]);
     for version in VERSIONS {
         let fmu = folder.fmu(spec, version, &poor);

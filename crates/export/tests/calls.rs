@@ -1,13 +1,13 @@
 //! The functions of both standards, called as C would call them: order, refusals, states as bytes, nothing allocated.
 
-use powerbond_core::models::{self, ALL, ModelSpec};
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
 };
 use powerbond_export::ffi::fmi3::IntermediateUpdate;
 use powerbond_export::ffi::{self, Handle, State};
 use powerbond_export::{FmiVersion, Interface, describe};
-use powerbond_models::{fmi2, fmi3};
+use powerbond_models::{self, ALL, ModelSpec};
+use powerbond_models_fmu::{fmi2, fmi3};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -55,7 +55,7 @@ fn logged() -> String {
 }
 
 fn token(model: &str) -> CString {
-    let spec = models::find(model).expect("a built-in model");
+    let spec = powerbond_models::find(model).expect("a built-in model");
     CString::new(Interface::new(spec, &[]).expect("defaults").0.token()).expect("no zero byte")
 }
 

@@ -8,14 +8,14 @@ use common::{Folder, Given, VERSIONS, given, imported, native, same};
 use engine::{Correction, Method, bond};
 use powerbond_core::controller::{Fixed, Limits, Pi, StepController};
 use powerbond_core::estimator::{Energy, ErrorEstimator, OutputTolerance, Predictor, Residual};
-use powerbond_core::extrapolation::Polynomial;
-use powerbond_core::master::{Master, Policies, Settings};
-use powerbond_core::models;
-use powerbond_core::network::{Network, NetworkBuilder, Schedule, ScheduleKind, Seen, VariableName};
-use powerbond_core::observer::{Flow, Observer, StepReport};
-use powerbond_core::signal::Signal;
+use powerbond_core::hold::Polynomial;
+use powerbond_core::network::{Network, NetworkBuilder, VariableName};
+use powerbond_core::observe::{Flow, Observer, StepReport};
+use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::step::StepView;
+use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::Subsystem;
-use powerbond_core::view::StepView;
+use powerbond_core::time::signal::Signal;
 
 /// Everything that a step comes to.
 #[derive(Default)]
@@ -83,7 +83,7 @@ fn check(
         let built_in = models.each_ref().map(|(name, parameters)| native(name, parameters));
         let fmus = models.each_ref().map(|(name, parameters)| -> Box<dyn Subsystem> {
             let (fixed, set) = parameters.split_at(parameters.len() / 2);
-            let spec = models::find(name).expect("a built-in model");
+            let spec = powerbond_models::find(name).expect("a built-in model");
             let subsystem = imported(&folder.fmu(spec, version, &fixed.to_vec()), name, &set.to_vec());
             assert_eq!(subsystem.info().capabilities.input_derivatives, 2);
             Box::new(subsystem)

@@ -6,10 +6,11 @@
 //! output of every instance through the FMU's own functions: the least that any master has to do.
 
 use powerbond_core::controller::Fixed;
-use powerbond_core::extrapolation::Polynomial;
-use powerbond_core::master::{Master, Policies, Settings};
-use powerbond_core::network::{NetworkBuilder, Schedule, ScheduleKind, Seen};
-use powerbond_core::observer::Nobody;
+use powerbond_core::hold::Polynomial;
+use powerbond_core::network::NetworkBuilder;
+use powerbond_core::observe::Nobody;
+use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_fmi::{Fmu, Options};
 use std::error::Error;
 use std::ffi::{CString, c_char, c_int};

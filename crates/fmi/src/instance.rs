@@ -15,10 +15,10 @@ use crate::status::OK;
 use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
 use crate::transfer::{OutputDerivatives, Route};
 use crate::value::Value;
-use powerbond_core::clock::resolution;
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
 };
+use powerbond_core::time::clock::resolution;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;

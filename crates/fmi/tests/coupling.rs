@@ -4,12 +4,11 @@ mod common;
 
 use common::{fmu, fmu_with, parameters};
 use powerbond_core::controller::Fixed;
-use powerbond_core::extrapolation::Polynomial;
-use powerbond_core::master::{Master, Policies, Settings};
-use powerbond_core::network::{
-    ConnectionSpec, Names, Network, NetworkBuilder, Schedule, ScheduleKind, Seen, VariableName,
-};
-use powerbond_core::observer::Nobody;
+use powerbond_core::hold::Polynomial;
+use powerbond_core::network::{ConnectionSpec, Names, Network, NetworkBuilder, VariableName};
+use powerbond_core::observe::Nobody;
+use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_fmi::{Fmu, FmuSubsystem, Options};
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::source::At;
 use crate::system::{FeedThroughSpec, SubsystemSpec};
-use powerbond_core::around::Around;
+use powerbond_core::subsystem::wrapper::Wrapper;
 use powerbond_core::subsystem::{Causality, FeedThrough, Info, Subsystem};
 use powerbond_core::suggest::hint;
 
@@ -91,7 +91,7 @@ struct Declared {
     info: Info,
 }
 
-impl Around for Declared {
+impl Wrapper for Declared {
     fn inner(&self) -> &dyn Subsystem {
         self.inner.as_ref()
     }

@@ -1,8 +1,8 @@
 //! What a run tells the log while it goes on.
 
 use crate::prepare::Prepared;
-use powerbond_core::observer::{Flow, Observer, StepReport};
-use powerbond_core::view::StepView;
+use powerbond_core::observe::{Flow, Observer, StepReport};
+use powerbond_core::step::StepView;
 use serde_json::Value;
 use tracing::{debug, info, trace};
 

@@ -45,6 +45,7 @@ pub use error::Error;
 pub use pace::RealTime;
 pub use powerbond_core as core;
 pub use powerbond_fmi as fmi;
+pub use powerbond_models as models;
 pub use prepare::{Column, Prepared};
 pub use run::{Run, RunOptions, run, run_prepared};
 pub use simulators::SharedLog;

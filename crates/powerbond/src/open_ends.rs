@@ -5,8 +5,8 @@ use crate::number::short;
 use crate::source::At;
 use crate::system::{SubsystemSpec, System};
 use powerbond_core::network::{NetworkBuilder, VariableName};
-use powerbond_core::signal::Signal;
 use powerbond_core::subsystem::{Causality, Variable};
+use powerbond_core::time::signal::Signal;
 use powerbond_core::units::Conversion;
 use std::collections::{BTreeMap, BTreeSet};
 

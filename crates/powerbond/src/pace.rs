@@ -1,7 +1,7 @@
 //! Runs as fast as the clock on the wall: a step is not over before its time has come.
 
-use powerbond_core::observer::{Flow, Observer, StartView, StepReport};
-use powerbond_core::view::StepView;
+use powerbond_core::observe::{Flow, Observer, StartView, StepReport};
+use powerbond_core::step::StepView;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 

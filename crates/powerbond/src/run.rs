@@ -9,8 +9,8 @@ use crate::results::{Format, JUMPS, Origin, Places, Recorder, SUMMARY, Summary, 
 use crate::scenario::Scenario;
 use crate::source::{At, Place};
 use crate::system::{Method, System};
-use powerbond_core::master::Outcome;
-use powerbond_core::observer::{Both, Nobody, Observer};
+use powerbond_core::observe::{Both, Nobody, Observer};
+use powerbond_core::run::Outcome;
 use powerbond_fmi::process;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -3,11 +3,11 @@
 use crate::Error;
 use crate::source::At;
 use crate::system::{FmuOptions, Given, Refresh, SimulatorSpec, SubsystemSpec, System};
-use powerbond_core::models::{self, ParameterValue};
 use powerbond_core::subsystem::Subsystem;
 use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{Causality, ModelDescription};
 use powerbond_fmi::{Fmu, FmuSubsystem, Log, LogLine, Options, Status, Value};
+use powerbond_models::{self, ParameterValue};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tracing::{debug, error, info, warn};
@@ -87,8 +87,8 @@ pub fn make(
 }
 
 fn model(spec: &SubsystemSpec, name: &At<String>) -> Result<Box<dyn Subsystem>, Error> {
-    let Some(model) = models::find(&name.value) else {
-        let hint = models::hint(&name.value);
+    let Some(model) = powerbond_models::find(&name.value) else {
+        let hint = powerbond_models::hint(&name.value);
         return Err(Error::input(name.place(), format!("there is no model `{}`.{hint}", name.value)));
     };
     let mut parameters: Vec<(String, ParameterValue)> = Vec::new();

@@ -1,6 +1,6 @@
 //! How long each subsystem takes, measured on a sample of its calls so that the clock costs next to nothing.
 
-use powerbond_core::around::Around;
+use powerbond_core::subsystem::wrapper::Wrapper;
 use powerbond_core::subsystem::{Advance, Inputs, Span, Subsystem, SubsystemError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,7 +58,7 @@ impl Timed {
     }
 }
 
-impl Around for Timed {
+impl Wrapper for Timed {
     fn inner(&self) -> &dyn Subsystem {
         self.inner.as_ref()
     }

@@ -224,8 +224,8 @@ fn damaged_files_never_panic() {
 /// What is accepted can also be run for a few steps.
 #[test]
 fn damaged_files_that_are_accepted_run_or_fail_cleanly() {
-    use powerbond::core::observer::{Flow, Observer, StepReport};
-    use powerbond::core::view::StepView;
+    use powerbond::core::observe::{Flow, Observer, StepReport};
+    use powerbond::core::step::StepView;
     struct Few;
     impl Observer for Few {
         fn accepted(&mut self, _: &StepView<'_>, report: &StepReport<'_>) -> Flow {

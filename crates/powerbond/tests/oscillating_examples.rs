@@ -3,8 +3,8 @@
 //!
 //! `BLESS=1 cargo test -p powerbond --test oscillating_examples` writes the expected files anew from the references.
 
-use powerbond::core::models::oscillator::{DOUBLE, Reference};
-use powerbond::core::models::{crane, pendula};
+use powerbond::models::oscillator::{DOUBLE, Reference};
+use powerbond::models::{crane, pendula};
 use powerbond::results::{Field, Format, Tolerance, Writer, compare, csv};
 use powerbond::{RunOptions, System};
 use std::path::{Path, PathBuf};

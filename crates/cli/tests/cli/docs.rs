@@ -2,8 +2,8 @@
 
 use crate::lab::{EXAMPLE, Lab, edit, root};
 use powerbond::catalogue;
-use powerbond::core::models;
 use powerbond::core::subsystem::Causality;
+use powerbond::models;
 use std::path::Path;
 
 const PAGES: &[&str] = &[

@@ -1,7 +1,7 @@
 //! The examples against their expected results.
 
 use crate::lab::{Csv, EXAMPLE, Lab, close, root};
-use powerbond::core::models::quarter_car::{Damper, Reference};
+use powerbond::models::quarter_car::{Damper, Reference};
 
 /// `expected.csv` holds the exact solution (matrix exponential, 40 digits); the README lists these differences.
 #[test]

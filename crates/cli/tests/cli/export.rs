@@ -77,8 +77,8 @@ fn a_missing_library_is_named_with_its_places() {
     let mut command = std::process::Command::new(&alone);
     let output = command.args(["export", "quarter-car/wheel"]).current_dir(&lab.dir).output();
     let ran = Ran::new(output.expect("the command starts"));
-    let place = lab.dir.canonicalize().expect("the folder").join("libpowerbond_models.so");
-    says(&ran, 3, &["libpowerbond_models.so, is missing", &place.display().to_string(), "`--library`"]);
+    let place = lab.dir.canonicalize().expect("the folder").join("libpowerbond_models_fmu.so");
+    says(&ran, 3, &["libpowerbond_models_fmu.so, is missing", &place.display().to_string(), "`--library`"]);
 }
 
 /// The verdict on a run of FMUs is that on the run of the models that they were made of. FMI 3 has no input derivatives:

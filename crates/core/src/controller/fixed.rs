@@ -1,8 +1,8 @@
 //! A constant step.
 
 use super::{Decision, StepController};
+use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::estimator::Estimate;
-use crate::tape::{Persist, Tape};
 
 /// `h' = h`, whatever the error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,9 +11,9 @@ pub struct Fixed {
     pub step: f64,
 }
 
-impl Persist for Fixed {
-    fn save(&self, _tape: &mut Tape) {}
-    fn load(&mut self, _tape: &mut Tape) {}
+impl Checkpointed for Fixed {
+    fn save(&self, _tape: &mut Checkpoint) {}
+    fn load(&mut self, _tape: &mut Checkpoint) {}
 }
 
 impl StepController for Fixed {

@@ -10,8 +10,8 @@ pub use limits::Limits;
 pub use pi::Pi;
 pub use rejecting::Rejecting;
 
+use crate::checkpoint::Checkpointed;
 use crate::estimator::Estimate;
-use crate::tape::Persist;
 
 /// What becomes of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub enum Decision {
 }
 
 /// Chooses step sizes. It remembers accepted steps only.
-pub trait StepController: Persist {
+pub trait StepController: Checkpointed {
     /// The first step, in seconds.
     fn first(&self) -> f64;
 

@@ -1,8 +1,8 @@
 //! The proportional-integral controller of ECCO, and the integral one.
 
 use super::{Decision, Limits, StepController};
+use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::estimator::Estimate;
-use crate::tape::{Persist, Tape};
 
 /// `h' = h · safety · e^-(kI+kP) · e_prev^kP`, clamped (sadjina2017 eq. 15; kP = 0 is sadjina2020 eq. 13).
 ///
@@ -74,13 +74,13 @@ impl Pi {
     }
 }
 
-impl Persist for Pi {
-    fn save(&self, tape: &mut Tape) {
+impl Checkpointed for Pi {
+    fn save(&self, tape: &mut Checkpoint) {
         tape.extend(&self.past);
         tape.push(f64::from(u8::from(self.opened)));
     }
 
-    fn load(&mut self, tape: &mut Tape) {
+    fn load(&mut self, tape: &mut Checkpoint) {
         tape.fill(&mut self.past);
         self.opened = tape.pull() != 0.0;
     }

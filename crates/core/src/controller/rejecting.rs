@@ -1,8 +1,8 @@
 //! The controller that takes steps back.
 
 use super::{Decision, Limits, StepController};
+use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::estimator::Estimate;
-use crate::tape::{Persist, Tape};
 
 /// `h' = h · clip(safety · e^(-1/p), min_rate, max_rate)`, p the order of the estimate; a step with `e > 1` is taken
 /// back and made again with `h'`, one with `e ≤ 1` stands (arnold2013 §4; Hairer, Nørsett, Wanner, II.4).
@@ -33,9 +33,9 @@ impl Rejecting {
     }
 }
 
-impl Persist for Rejecting {
-    fn save(&self, _tape: &mut Tape) {}
-    fn load(&mut self, _tape: &mut Tape) {}
+impl Checkpointed for Rejecting {
+    fn save(&self, _tape: &mut Checkpoint) {}
+    fn load(&mut self, _tape: &mut Checkpoint) {}
 }
 
 impl StepController for Rejecting {

@@ -1,9 +1,9 @@
 //! Energy correction: the energy that the coupling created in the last step is taken out again by a small force.
 
 use super::{CorrectionReport, InputCorrection};
+use crate::checkpoint::{Checkpoint, Checkpointed};
+use crate::step::StepView;
 use crate::subsystem::Span;
-use crate::tape::{Persist, Tape};
-use crate::view::StepView;
 use std::ops::Range;
 
 /// How the correction follows from the last step.
@@ -95,8 +95,8 @@ impl EnergyCorrection {
     }
 }
 
-impl Persist for EnergyCorrection {
-    fn save(&self, tape: &mut Tape) {
+impl Checkpointed for EnergyCorrection {
+    fn save(&self, tape: &mut Checkpoint) {
         for s in &self.state {
             tape.extend(&[s.zeta, s.wanted, s.effort]);
             tape.extend(&s.flow);
@@ -105,7 +105,7 @@ impl Persist for EnergyCorrection {
         }
     }
 
-    fn load(&mut self, tape: &mut Tape) {
+    fn load(&mut self, tape: &mut Checkpoint) {
         for s in &mut self.state {
             s.zeta = tape.pull();
             s.wanted = tape.pull();

@@ -6,13 +6,13 @@ mod nepce;
 pub use energy::{EffortSide, EnergyCorrection, Form, mu_by_rule};
 pub use nepce::{FeedThroughGain, Nepce, StepRatio};
 
+use crate::checkpoint::{Checkpoint, Checkpointed};
+use crate::step::StepView;
 use crate::subsystem::Span;
-use crate::tape::{Persist, Tape};
-use crate::view::StepView;
 use std::ops::Range;
 
 /// Adds `δu` to held inputs. `apply` only looks; `commit` remembers accepted steps.
-pub trait InputCorrection: Persist {
+pub trait InputCorrection: Checkpointed {
     /// Whether `commit` needs ∂y/∂u of the subsystems.
     fn needs_feed_through(&self) -> bool {
         false
@@ -50,12 +50,12 @@ pub struct CorrectionReport {
     pub idle: f64,
 }
 
-impl Persist for CorrectionReport {
-    fn save(&self, tape: &mut Tape) {
+impl Checkpointed for CorrectionReport {
+    fn save(&self, tape: &mut Checkpoint) {
         tape.extend(&[self.added, self.removed, self.uncorrected, self.steps, self.capped, self.idle]);
     }
 
-    fn load(&mut self, tape: &mut Tape) {
+    fn load(&mut self, tape: &mut Checkpoint) {
         let mut values = [0.0; 6];
         tape.fill(&mut values);
         let [added, removed, uncorrected, steps, capped, idle] = values;

@@ -1,11 +1,11 @@
 //! NEPCE: the defect of the last step's inputs is added to the next ones.
 
 use super::InputCorrection;
+use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::network::{Network, graph};
 use crate::numerics::solve;
+use crate::step::StepView;
 use crate::subsystem::Span;
-use crate::tape::{Persist, Tape};
-use crate::view::StepView;
 use std::ops::Range;
 
 /// How the correction scales when the step size changes.
@@ -165,14 +165,14 @@ impl Block {
     }
 }
 
-impl Persist for Nepce {
-    fn save(&self, tape: &mut Tape) {
+impl Checkpointed for Nepce {
+    fn save(&self, tape: &mut Checkpoint) {
         tape.push(self.h_last);
         tape.extend(&self.defect);
         self.lasting.iter().flatten().for_each(|list| tape.extend(list));
     }
 
-    fn load(&mut self, tape: &mut Tape) {
+    fn load(&mut self, tape: &mut Checkpoint) {
         self.h_last = tape.pull();
         tape.fill(&mut self.defect);
         self.lasting.iter_mut().flatten().for_each(|list| tape.fill(list));

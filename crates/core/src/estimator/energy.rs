@@ -1,10 +1,10 @@
 //! The energy error norm: residual energy of every bond against a scale.
 
 use super::{Blame, ErrorEstimator, Estimate};
-use crate::bond::BondFlow;
+use crate::checkpoint::{Checkpoint, Checkpointed};
+use crate::energy::BondFlow;
+use crate::step::StepView;
 use crate::subsystem::Span;
-use crate::tape::{Persist, Tape};
-use crate::view::StepView;
 
 /// Which residual counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -85,12 +85,12 @@ impl Energy {
     }
 }
 
-impl Persist for Energy {
-    fn save(&self, tape: &mut Tape) {
+impl Checkpointed for Energy {
+    fn save(&self, tape: &mut Checkpoint) {
         tape.extend(&self.exchanged);
     }
 
-    fn load(&mut self, tape: &mut Tape) {
+    fn load(&mut self, tape: &mut Checkpoint) {
         tape.fill(&mut self.exchanged);
     }
 }

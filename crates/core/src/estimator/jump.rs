@@ -1,9 +1,9 @@
 //! The jump norm: what inputs jump by at communication points against the range they have moved in.
 
 use super::{Blame, ErrorEstimator, Estimate};
+use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::network::Network;
-use crate::tape::{Persist, Tape};
-use crate::view::StepView;
+use crate::step::StepView;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -143,7 +143,7 @@ impl Jump {
 
     /// `a_i / s_i` of an input.
     #[inline]
-    fn relative(&self, i: usize, step: &StepView<'_>, jumps: &crate::jumps::Jumps) -> f64 {
+    fn relative(&self, i: usize, step: &StepView<'_>, jumps: &crate::hold::defects::HoldDefects) -> f64 {
         let noise = self.noise[i];
         let mut a = (jumps.held(i).abs() - AMPLIFIED[jumps.order[i] as usize] * noise).max(0.0);
         if self.values_only[i] {
@@ -223,8 +223,8 @@ fn inverse_scale(low: f64, high: f64) -> f64 {
     1.0 / (0.5 * (high - low)).max(LEAST_RANGE * high.abs().max(low.abs()))
 }
 
-impl Persist for Jump {
-    fn save(&self, tape: &mut Tape) {
+impl Checkpointed for Jump {
+    fn save(&self, tape: &mut Checkpoint) {
         for list in [&self.low, &self.high, &self.inverse, &self.noise] {
             tape.extend(list);
         }
@@ -240,7 +240,7 @@ impl Persist for Jump {
         tape.extend(&[crossed.input as f64, crossed.time, crossed.step, crossed.norm]);
     }
 
-    fn load(&mut self, tape: &mut Tape) {
+    fn load(&mut self, tape: &mut Checkpoint) {
         for list in [&mut self.low, &mut self.high, &mut self.inverse, &mut self.noise] {
             tape.fill(list);
         }

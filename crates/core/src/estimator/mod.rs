@@ -10,9 +10,10 @@ pub use jump::{Crossed, Jump};
 pub use predictor::{OutputTolerance, Predictor};
 pub use richardson::{Constants, Richardson, Tolerance};
 
-use crate::network::{Network, Structure};
-use crate::tape::Persist;
-use crate::view::StepView;
+use crate::checkpoint::Checkpointed;
+use crate::feed_through::Structure;
+use crate::network::Network;
+use crate::step::StepView;
 
 /// An error norm and how it depends on the step size.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +45,7 @@ pub enum Blame {
 }
 
 /// Estimates the error of a step. `estimate` only looks; `commit` remembers accepted steps.
-pub trait ErrorEstimator: Persist {
+pub trait ErrorEstimator: Checkpointed {
     /// The big step that it compares with, if any. Then steps are made in pairs, every subsystem must be able to go
     /// back, and the estimate of a pair is asked for after its second step.
     fn big_step(&self) -> Option<BigStep> {

@@ -1,8 +1,8 @@
 //! The predictor/corrector norm: what the step returned against what the past foretold.
 
 use super::{Blame, ErrorEstimator, Estimate};
-use crate::tape::{Persist, Tape};
-use crate::view::StepView;
+use crate::checkpoint::{Checkpoint, Checkpointed};
+use crate::step::StepView;
 
 /// Tolerance of one output.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,14 +68,14 @@ impl Predictor {
     }
 }
 
-impl Persist for Predictor {
-    fn save(&self, tape: &mut Tape) {
+impl Checkpointed for Predictor {
+    fn save(&self, tape: &mut Checkpoint) {
         tape.push(self.len as f64);
         tape.extend(&self.times);
         self.values.iter().for_each(|v| tape.extend(v));
     }
 
-    fn load(&mut self, tape: &mut Tape) {
+    fn load(&mut self, tape: &mut Checkpoint) {
         self.len = tape.pull() as usize;
         tape.fill(&mut self.times);
         self.values.iter_mut().for_each(|v| tape.fill(v));

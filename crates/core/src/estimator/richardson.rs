@@ -1,9 +1,10 @@
 //! Richardson's error estimate and its modification for co-simulation: two small steps against a big one.
 
 use super::{BigStep, Blame, ErrorEstimator, Estimate};
-use crate::network::{Network, Structure};
-use crate::tape::{Persist, Tape};
-use crate::view::StepView;
+use crate::checkpoint::{Checkpoint, Checkpointed};
+use crate::feed_through::Structure;
+use crate::network::Network;
+use crate::step::StepView;
 
 /// How much error an output may have: `absolute + relative · max(|y| at both ends)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,9 +134,9 @@ fn integral(nodes: &[f64], a: f64, b: f64) -> f64 {
     0.5 * (b - a) * (product(nodes, middle - reach) + product(nodes, middle + reach))
 }
 
-impl Persist for Richardson {
-    fn save(&self, _tape: &mut Tape) {}
-    fn load(&mut self, _tape: &mut Tape) {}
+impl Checkpointed for Richardson {
+    fn save(&self, _tape: &mut Checkpoint) {}
+    fn load(&mut self, _tape: &mut Checkpoint) {}
 }
 
 impl ErrorEstimator for Richardson {

@@ -7,9 +7,9 @@ use super::wiring::{Row, Wiring};
 use super::{
     BondSpec, BuildError, ConnectionSpec, External, Member, Network, Problem, Subject, VariableName, graph,
 };
-use crate::signal::Signal;
 use crate::subsystem::{Binding, Causality, FeedThrough, Info, Packet, Subsystem, Variable};
 use crate::suggest::{closest, hint};
+use crate::time::signal::Signal;
 use crate::units::Unit;
 use feeds::Feed;
 use std::collections::BTreeMap;
@@ -25,9 +25,9 @@ pub struct Names {
     pub outputs: Vec<VariableName>,
     /// Probes.
     pub probes: Vec<VariableName>,
-    /// Bonds, in the order of [`Bonds::bonds`](crate::bond::Bonds::bonds).
+    /// Bonds, in the order of [`Bonds::bonds`](crate::energy::Bonds::bonds).
     pub bonds: Vec<String>,
-    /// Ports, by the name of their subsystem, in the order of [`Bonds::ports`](crate::bond::Bonds::ports).
+    /// Ports, by the name of their subsystem, in the order of [`Bonds::ports`](crate::energy::Bonds::ports).
     pub ports: Vec<String>,
     /// Connections of texts and binaries: from, to.
     pub packets: Vec<(VariableName, VariableName)>,

@@ -3,28 +3,20 @@
 mod builder;
 mod description;
 pub mod graph;
-pub(crate) mod initial;
 mod packets;
 mod problem;
-mod reach;
-mod schedule;
-mod structure;
 mod wiring;
 
 pub use builder::{Names, NetworkBuilder};
 pub use description::{BondSpec, ConnectionSpec, PortSpec, VariableName};
-pub use initial::Initial;
 pub use packets::Packets;
 pub use problem::{BuildError, Problem, Subject};
-pub(crate) use reach::Reach;
-pub use schedule::{Group, Part, Schedule, ScheduleKind, Seen, Stage, Sum};
-pub use structure::{AlgebraicLoop, Asymptotics, Structure, probe_feed_through};
 pub use wiring::{Row, Wiring};
 
-use crate::bond::Bonds;
+use crate::energy::Bonds;
 use crate::error::RunError;
-use crate::signal::Signal;
 use crate::subsystem::{Capabilities, Span, Subsystem};
+use crate::time::signal::Signal;
 use std::ops::Range;
 
 /// A subsystem with its place in the flat arrays.

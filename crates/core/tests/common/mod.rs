@@ -8,16 +8,15 @@ use powerbond_core::correction::{
 use powerbond_core::estimator::{
     BigStep, Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
 };
-use powerbond_core::extrapolation::{Extrapolation, Feed, Polynomial, Variable as VariableHold};
-use powerbond_core::identification::{Identifier, Role};
-use powerbond_core::master::{Master, Policies, Settings};
-use powerbond_core::models::{Built, Capability, Equations, Held, variable};
-use powerbond_core::network::{
-    BondSpec, Names, Network, NetworkBuilder, PortSpec, Schedule, ScheduleKind, Seen, VariableName,
-};
+use powerbond_core::feed_through::identify::{Identifier, Role};
+use powerbond_core::hold::{Extrapolation, Feed, Polynomial, Variable as VariableHold};
+use powerbond_core::network::{BondSpec, Names, Network, NetworkBuilder, PortSpec, VariableName};
+use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::{
     Capabilities, Causality, FeedThrough, Info, Subsystem, SubsystemError, Variable,
 };
+use powerbond_models::{Built, Capability, Equations, Held, variable};
 
 pub const ABLE: Capability =
     Capability { input_derivatives: 2, refresh: true, restore: true, sub_steps: true, dependencies: true };
@@ -174,10 +173,12 @@ impl Default for Method {
 
 /// A master for `network` from 0 to `stop`.
 pub fn master(mut network: Network, stop: f64, method: &Method) -> Master {
-    if method.variable == Some(Feed::Tail) {
+    if method.variable == Some(Feed::EndpointSubstep) {
         let tailed = |member: powerbond_core::network::Member| {
             let n = member.inputs.len();
-            member.wrapped(|inner| Box::new(powerbond_core::tail::Tail::new(inner, n)))
+            member.wrapped(|inner| {
+                Box::new(powerbond_core::subsystem::endpoint_substep::EndpointSubstep::new(inner, n))
+            })
         };
         network.members = network.members.into_iter().map(tailed).collect();
     }
@@ -264,11 +265,11 @@ pub fn master(mut network: Network, stop: f64, method: &Method) -> Master {
 
 /// The quarter car, suspension at the wheel (1) or at the chassis (2), with accurate micro steps.
 pub fn quarter_car(split: u8, damper: &str) -> (Network, Names) {
-    use powerbond_core::models::{ParameterValue::Text, find};
+    use powerbond_models::{ParameterValue::Text, find};
     let accurate = ("integrator".to_owned(), Text("accurate".to_owned()));
     let damper = ("damper".to_owned(), Text(damper.to_owned()));
     let build =
-        |name: &str, parameters: &[(String, powerbond_core::models::ParameterValue)]| -> Box<dyn Subsystem> {
+        |name: &str, parameters: &[(String, powerbond_models::ParameterValue)]| -> Box<dyn Subsystem> {
             find(name).expect("a model").build(parameters).expect("good parameters")
         };
     let builder = NetworkBuilder::new();
@@ -298,6 +299,6 @@ pub fn quarter_car(split: u8, damper: &str) -> (Network, Names) {
                 ],
             )),
     };
-    let road = powerbond_core::signal::Signal::Constant(0.1);
+    let road = powerbond_core::time::signal::Signal::Constant(0.1);
     builder.external(VariableName::new("wheel", "road"), road).build().expect("a sound system")
 }

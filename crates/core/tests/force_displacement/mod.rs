@@ -1,30 +1,29 @@
 //! Coupled systems in the force-displacement split of rodriguez2022: force givers around one motion giver.
 #![allow(dead_code)]
 
-use powerbond_core::clock::EndRule;
 use powerbond_core::controller::Fixed;
-use powerbond_core::extrapolation::Polynomial;
-use powerbond_core::master::{Master, Policies, Settings};
-use powerbond_core::models::{self, ParameterValue};
-use powerbond_core::network::{
-    BondSpec, ConnectionSpec, Network, NetworkBuilder, PortSpec, Schedule, ScheduleKind, VariableName,
-};
-use powerbond_core::observer::{Flow, Observer, StepReport};
+use powerbond_core::hold::Polynomial;
+use powerbond_core::network::{BondSpec, ConnectionSpec, Network, NetworkBuilder, PortSpec, VariableName};
+use powerbond_core::observe::{Flow, Observer, StepReport};
+use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::step::StepView;
+use powerbond_core::step::{Schedule, ScheduleKind};
 use powerbond_core::subsystem::Subsystem;
-use powerbond_core::view::StepView;
+use powerbond_core::time::clock::EndRule;
+use powerbond_models::{self, ParameterValue};
 
 pub type Given = Vec<(String, ParameterValue)>;
 
 /// A built-in model that takes values only: it samples its inputs at the start of every sub-step, as in the paper.
 pub fn values_only(name: &str, mut given: Given) -> Box<dyn Subsystem> {
     given.extend(ParameterValue::numbers(&[("input_derivatives", 0.0)]));
-    models::find(name).expect(name).build(&given).expect(name)
+    powerbond_models::find(name).expect(name).build(&given).expect(name)
 }
 
 /// A built-in model with an accurate integrator that follows its inputs within a step.
 pub fn accurate(name: &str, mut given: Given) -> Box<dyn Subsystem> {
     given.push(("integrator".to_owned(), ParameterValue::Text("accurate".to_owned())));
-    models::find(name).expect(name).build(&given).expect(name)
+    powerbond_models::find(name).expect(name).build(&given).expect(name)
 }
 
 /// `text` = `subsystem.variable`.

@@ -5,8 +5,8 @@ use super::{
     FmiVersion, TOOL, about, bounds, model_identifier, write_categories, write_experiment, write_units,
 };
 use crate::interface::Interface;
-use powerbond_core::models::Domain;
 use powerbond_core::subsystem::{Causality, Variable};
+use powerbond_models::Domain;
 
 pub fn describe(interface: &Interface) -> String {
     let mut xml = Xml::new();

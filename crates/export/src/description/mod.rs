@@ -5,8 +5,8 @@ mod fmi3;
 mod xml;
 
 use crate::interface::Interface;
-use powerbond_core::models::{Domain, ParameterSpec};
 use powerbond_core::units::Unit;
+use powerbond_models::{Domain, ParameterSpec};
 use xml::Xml;
 
 /// A version of FMI.

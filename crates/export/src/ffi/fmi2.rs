@@ -2,7 +2,7 @@
 
 use super::{DISCARD, Handle, Logger, call, list, list_mut, text};
 use crate::error::Refusal;
-use powerbond_core::models::ModelSpec;
+use powerbond_models::ModelSpec;
 use std::ffi::{CString, c_char, c_int, c_void};
 
 /// `fmi2CallbackLogger`.

@@ -5,7 +5,7 @@
 use super::{Component, Handle, Logger, OK, call, list, list_mut};
 use crate::error::Refusal;
 use crate::intermediate::Point;
-use powerbond_core::models::ModelSpec;
+use powerbond_models::ModelSpec;
 use std::ffi::{c_char, c_int, c_void};
 
 /// `fmi3LogMessageCallback`.

@@ -14,7 +14,7 @@ pub mod fmi3;
 use crate::error::Refusal;
 use crate::instance::{Instance, same_length};
 use crate::snapshot::Snapshot;
-use powerbond_core::models::ModelSpec;
+use powerbond_models::ModelSpec;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,10 +1,10 @@
 //! FMUs of the built-in models, written once per test, and models of both kinds.
 #![allow(dead_code)]
 
-use powerbond_core::models::{self, ModelSpec, ParameterValue};
 use powerbond_core::subsystem::Subsystem;
 use powerbond_export::{Export, FmiVersion, Library};
 use powerbond_fmi::{Fmu, FmuSubsystem, Options, Value};
+use powerbond_models::{self, ModelSpec, ParameterValue};
 use std::path::PathBuf;
 
 pub const VERSIONS: [FmiVersion; 2] = [FmiVersion::Fmi2, FmiVersion::Fmi3];
@@ -76,5 +76,5 @@ pub fn imported(fmu: &Fmu, name: &str, parameters: &Given) -> FmuSubsystem {
 pub fn native(name: &str, parameters: &Given) -> Box<dyn Subsystem> {
     let mut parameters = parameters.clone();
     parameters.extend(given(&[("input_derivatives", "2")]));
-    models::find(name).expect("a built-in model").build(&parameters).expect("good parameters")
+    powerbond_models::find(name).expect("a built-in model").build(&parameters).expect("good parameters")
 }

@@ -7,7 +7,7 @@ use super::{Plan, Quantity};
 use crate::Error;
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::BigStep;
-use powerbond_core::models::error_study::{
+use powerbond_models::error_study::{
     Control, Split, adaptive_run, constant_run, constant_steps_for, local_errors, slope, started,
 };
 
@@ -22,7 +22,7 @@ const STOP: f64 = 3.0;
 const STEPS: u32 = 32_000;
 /// Of the estimated error of a pair of steps, relative to 0.1 m, 1 m/s and 1000 N.
 const TOLERANCE: f64 = 1e-4;
-/// Slopes may differ by this.
+/// OutputDerivatives may differ by this.
 const SLOPE: f64 = 0.05;
 /// Ratios may differ by this share.
 const RATIO: f64 = 0.02;

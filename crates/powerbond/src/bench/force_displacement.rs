@@ -2,11 +2,11 @@
 
 use super::Models;
 use crate::Error;
-use powerbond_core::master::Master;
-use powerbond_core::models::{ParameterValue, nonlinear_oscillator, oscillator, pendula};
 use powerbond_core::network::VariableName;
-use powerbond_core::observer::{Flow, Observer, StepReport};
-use powerbond_core::view::StepView;
+use powerbond_core::observe::{Flow, Observer, StepReport};
+use powerbond_core::run::Master;
+use powerbond_core::step::StepView;
+use powerbond_models::{ParameterValue, nonlinear_oscillator, oscillator, pendula};
 
 type Given = Vec<(String, ParameterValue)>;
 

@@ -3,7 +3,7 @@
 use super::reference::{Exact, PowerError};
 use super::{Models, Quantity};
 use crate::Error;
-use powerbond_core::models::quarter_car::{Damper, Reference};
+use powerbond_models::quarter_car::{Damper, Reference};
 
 /// Which side the suspension belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! What runs are held against: exact outputs over time, and how far a run is from them.
 
 use crate::{Error, System};
-use powerbond_core::observer::{Flow, Observer, StartView, StepReport};
-use powerbond_core::view::StepView;
+use powerbond_core::observe::{Flow, Observer, StartView, StepReport};
+use powerbond_core::step::StepView;
 use std::rc::Rc;
 
 /// The exact outputs at a time, which never goes back; outputs in the order of the network.

@@ -6,8 +6,8 @@ use super::force_displacement::Star;
 use super::{Check, Models, Plan, Quantity};
 use crate::Error;
 use powerbond_core::correction::mu_by_rule;
-use powerbond_core::models::oscillator::{Case, DOUBLE, MULTIPLE, Reference};
-use powerbond_core::models::{crane, nonlinear_oscillator, pendula};
+use powerbond_models::oscillator::{Case, DOUBLE, MULTIPLE, Reference};
+use powerbond_models::{crane, nonlinear_oscillator, pendula};
 
 /// What came of an oscillator of 10 s.
 struct Swing {

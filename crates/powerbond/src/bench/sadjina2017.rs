@@ -275,14 +275,14 @@ struct Quarters {
     exchanged: [f64; 5],
 }
 
-impl powerbond_core::observer::Observer for Quarters {
+impl powerbond_core::observe::Observer for Quarters {
     fn accepted(
         &mut self,
-        step: &powerbond_core::view::StepView<'_>,
-        _report: &powerbond_core::observer::StepReport<'_>,
-    ) -> powerbond_core::observer::Flow {
+        step: &powerbond_core::step::StepView<'_>,
+        _report: &powerbond_core::observe::StepReport<'_>,
+    ) -> powerbond_core::observe::Flow {
         let quarter = (step.span.start / self.length) as usize;
         self.exchanged[quarter.min(4)] += step.flows[0].exchanged_power * step.span.h;
-        powerbond_core::observer::Flow::Continue
+        powerbond_core::observe::Flow::Continue
     }
 }

@@ -10,9 +10,9 @@ use super::quarter_car::{Case as QuarterCar, Split};
 use super::reference::{Distance, Path};
 use super::{Models, Plan, Quantity};
 use crate::Error;
-use powerbond_core::models::oscillator::{Body, Case, DOUBLE, MULTIPLE};
-use powerbond_core::models::{nonlinear_oscillator, pendula};
-use powerbond_core::verdict::{Limits, Word};
+use powerbond_core::observe::verdict::{Limits, Word};
+use powerbond_models::oscillator::{Body, Case, DOUBLE, MULTIPLE};
+use powerbond_models::{nonlinear_oscillator, pendula};
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -516,7 +516,7 @@ impl Count {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use powerbond_core::models::oscillator;
+    use powerbond_models::oscillator;
 
     /// What the reference of an oscillator is off by, against its monolithic solution: far less than what is judged.
     #[test]

@@ -61,7 +61,7 @@ pub enum Without {
     Refused,
     /// The input is held with the order that the subsystem follows.
     LowerOrder,
-    /// Slopes of what it feeds are differences of past values.
+    /// OutputDerivatives of what it feeds are differences of past values.
     Differences,
     /// A knob has to be given by the user.
     KnobNeeded(&'static str),

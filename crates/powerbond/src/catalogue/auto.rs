@@ -3,10 +3,10 @@
 use super::Context;
 use crate::Error;
 use crate::source::At;
-use powerbond_core::extrapolation::Feed;
-use powerbond_core::identification::MOST_INPUTS;
+use powerbond_core::feed_through::identify::MOST_INPUTS;
+use powerbond_core::hold::Feed;
 use powerbond_core::network::{Member, Names, Network};
-use powerbond_core::tail::Tail;
+use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
 
 /// What a subsystem that takes values only is given of a held input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Feeding {
     /// The mean over the step.
     Mean,
     /// Two sub-steps: the second one, of a tenth of the step, has the value at the end.
-    Tail,
+    EndpointSubstep,
     /// The mean where nothing feeds through, the tail where sub-steps are possible, else the mean.
     Auto,
 }
@@ -26,7 +26,7 @@ impl Feeding {
     pub const NAMES: [(&'static str, Feeding); 4] = [
         ("value", Feeding::Value),
         ("mean", Feeding::Mean),
-        ("tail", Feeding::Tail),
+        ("tail", Feeding::EndpointSubstep),
         ("auto", Feeding::Auto),
     ];
 
@@ -121,7 +121,7 @@ pub fn feeds(
             _ if takes > 0 => Feed::Derivatives(takes),
             Feeding::Value => Feed::Value,
             Feeding::Mean => Feed::Mean,
-            Feeding::Tail if !may_sub_step(member) => {
+            Feeding::EndpointSubstep if !may_sub_step(member) => {
                 return Err(Error::input(
                     wanted.place(),
                     format!(
@@ -130,10 +130,10 @@ pub fn feeds(
                     ),
                 ));
             }
-            Feeding::Tail => Feed::Tail,
+            Feeding::EndpointSubstep => Feed::EndpointSubstep,
             Feeding::Auto if !feeds_through(member) => Feed::Mean,
             // Also where it is refreshed: between communication points it has the better input, too.
-            Feeding::Auto if may_sub_step(member) => Feed::Tail,
+            Feeding::Auto if may_sub_step(member) => Feed::EndpointSubstep,
             Feeding::Auto if refreshed.contains(&s) => Feed::Mean,
             Feeding::Auto => Feed::Dithered,
         });
@@ -141,8 +141,8 @@ pub fn feeds(
     let members = std::mem::take(&mut network.members).into_iter().zip(&by_member);
     let fed = members.map(|(member, feed)| {
         let n = member.inputs.len();
-        if *feed == Feed::Tail {
-            member.wrapped(|simulator| Box::new(Tail::new(simulator, n)))
+        if *feed == Feed::EndpointSubstep {
+            member.wrapped(|simulator| Box::new(EndpointSubstep::new(simulator, n)))
         } else {
             member
         }

@@ -8,8 +8,9 @@ use crate::source::{At, Place};
 use powerbond_core::controller::{Fixed, Limits, Pi, Rejecting, StepController};
 use powerbond_core::correction::{FeedThroughGain, InputCorrection, Nepce, StepRatio};
 use powerbond_core::estimator::{Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual};
-use powerbond_core::extrapolation::{Extrapolation, Feed, Polynomial, Variable};
-use powerbond_core::network::{Names, Network, Schedule, ScheduleKind, Seen, VariableName};
+use powerbond_core::hold::{Extrapolation, Feed, Polynomial, Variable};
+use powerbond_core::network::{Names, Network, VariableName};
+use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::suggest::hint;
 
 /// What policies need to know of the system they are built for.

@@ -9,9 +9,10 @@ use crate::simulators;
 use crate::source::At;
 use crate::system::{Refresh, SimulatorSpec};
 use crate::{Error, Prepared, System};
-use powerbond_core::extrapolation::Feed;
-use powerbond_core::network::{AlgebraicLoop, Asymptotics, Names, Network, Structure};
-use powerbond_core::observer::Nobody;
+use powerbond_core::feed_through::{AlgebraicLoop, Asymptotics, Structure};
+use powerbond_core::hold::Feed;
+use powerbond_core::network::{Names, Network};
+use powerbond_core::observe::Nobody;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -534,7 +535,7 @@ fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
 /// Whether a subsystem takes values only and follows derivatives because it is crossed in two sub-steps.
 fn has_tail(prepared: &Prepared, s: usize) -> bool {
     let mut inputs = prepared.master.network().members[s].inputs.clone();
-    inputs.any(|i| prepared.feeds[i] == Feed::Tail)
+    inputs.any(|i| prepared.feeds[i] == Feed::EndpointSubstep)
 }
 
 fn method(

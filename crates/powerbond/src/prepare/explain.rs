@@ -7,8 +7,8 @@ use crate::source::{At, Place};
 use crate::system::{SimulatorSpec, System};
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
-use powerbond_core::models;
-use powerbond_core::network::{BuildError, Problem, Structure, Subject, VariableName};
+use powerbond_core::feed_through::Structure;
+use powerbond_core::network::{BuildError, Problem, Subject, VariableName};
 use powerbond_core::subsystem::Span;
 
 impl Prepared {
@@ -114,7 +114,7 @@ impl System {
         let parameter = |name: &VariableName| {
             let spec = self.subsystems.iter().find(|s| s.name.value == name.subsystem)?;
             let SimulatorSpec::Model(model) = &spec.simulator else { return None };
-            models::find(&model.value)?.all_parameters().find(|p| p.name == name.variable)
+            powerbond_models::find(&model.value)?.all_parameters().find(|p| p.name == name.variable)
         };
         match &error.problem {
             Problem::NoVariable { name, .. } if parameter(name).is_some() => {

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::catalogue::{self, Ability, Kind, PolicySpec, Without, feeds_through};
 use crate::source::{At, Place};
 use crate::system::{FeedThroughSpec, Identify, Refresh, System};
-use powerbond_core::identification::{Identifier, Role};
+use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::network::{Names, Network};
 use powerbond_core::suggest::hint;
 

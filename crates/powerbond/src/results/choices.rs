@@ -2,7 +2,7 @@
 
 use crate::catalogue::feeds_through;
 use crate::prepare::Prepared;
-use powerbond_core::extrapolation::Feed;
+use powerbond_core::hold::Feed;
 use serde::Serialize;
 
 /// What the method chose.
@@ -70,7 +70,7 @@ pub fn choices(prepared: &Prepared) -> Choices {
             able: prepared.classes[s].about(),
             fed: member.inputs.clone().next().map_or("nothing", |i| match prepared.feeds[i] {
                 Feed::Derivatives(_) => "derivatives",
-                Feed::Tail => "tail",
+                Feed::EndpointSubstep => "tail",
                 Feed::Mean => "mean",
                 Feed::Dithered => "dithered mean",
                 Feed::Value => "value",

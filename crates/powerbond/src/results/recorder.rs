@@ -5,8 +5,8 @@ use super::writer::{Field, Flusher, Metadata, Writer};
 use crate::Error;
 use crate::prepare::{Column, Prepared};
 use powerbond_core::network::VariableName;
-use powerbond_core::observer::{Flow, Observer, StartView, StepReport};
-use powerbond_core::view::StepView;
+use powerbond_core::observe::{Flow, Observer, StartView, StepReport};
+use powerbond_core::step::StepView;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 

@@ -10,8 +10,8 @@ use crate::pace::RealTime;
 use crate::prepare::Prepared;
 use crate::system::{Identify, Refresh, SimulatorSpec, System};
 use powerbond_core::correction::CorrectionReport;
-use powerbond_core::statistics::NormStatistics;
-use powerbond_core::watch::Spike;
+use powerbond_core::energy::Spike;
+use powerbond_core::observe::NormStatistics;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::Read;
@@ -47,7 +47,7 @@ pub struct Summary {
     pub bonds: Vec<BondSummary>,
     /// Energy of all bonds together.
     pub energy: EnergySummary,
-    /// Jumps of coupled inputs at communication points.
+    /// HoldDefects of coupled inputs at communication points.
     pub inputs: Vec<InputSummary>,
     /// What the method chose for subsystems and inputs, and what it found out.
     pub choices: Choices,

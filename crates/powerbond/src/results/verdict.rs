@@ -5,7 +5,7 @@ use crate::catalogue;
 use crate::number::{percent, short};
 use crate::prepare::Prepared;
 use crate::system::{Refresh, System};
-use powerbond_core::verdict::{Findings, InputFindings, Word};
+use powerbond_core::observe::verdict::{Findings, InputFindings, Word};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ pub struct Reason {
     pub advice: String,
 }
 
-/// Jumps of one input at communication points.
+/// HoldDefects of one input at communication points.
 #[derive(Clone, Debug, Serialize)]
 pub struct InputSummary {
     /// Its name.
@@ -275,7 +275,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Jumps of inputs: the score, and what explains it.
+    /// HoldDefects of inputs: the score, and what explains it.
     fn coupling(&self, out: &mut Vec<Reason>) {
         let limits = &self.system.verdict.limits;
         let findings = self.findings;

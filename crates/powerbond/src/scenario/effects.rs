@@ -6,11 +6,11 @@ use crate::number::short;
 use crate::simulators;
 use crate::source::At;
 use crate::system::{SimulatorSpec, System};
-use powerbond_core::master::Change;
 use powerbond_core::network::{Names, Network, NetworkBuilder, Row, VariableName};
-use powerbond_core::signal::{Modifier, Signal};
+use powerbond_core::run::Change;
 use powerbond_core::subsystem::{Causality, ValueKind, Variable};
 use powerbond_core::suggest::hint;
+use powerbond_core::time::signal::{Modifier, Signal};
 use powerbond_fmi::description::{self, Variability};
 
 /// The events of a scenario, checked, in the order of time.
@@ -228,7 +228,7 @@ fn target(system: &System, builder: &NetworkBuilder, event: &Event) -> Result<(T
     let info = simulator.info();
     let Some(v) = info.find(variable) else {
         if let SimulatorSpec::Model(name) = &spec.simulator
-            && let Some(model) = powerbond_core::models::find(&name.value)
+            && let Some(model) = powerbond_models::find(&name.value)
             && model.all_parameters().any(|p| p.name == variable)
         {
             return fail(format!(

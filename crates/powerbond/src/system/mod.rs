@@ -12,10 +12,11 @@ use crate::catalogue::{self, Feeding, Kind, KnobValue, PolicySpec};
 use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
-use powerbond_core::bond::Quadrature;
-use powerbond_core::clock::EndRule;
-use powerbond_core::models::ParameterValue;
-use powerbond_core::network::{Initial, VariableName};
+use powerbond_core::energy::Quadrature;
+use powerbond_core::network::VariableName;
+use powerbond_core::run::Initial;
+use powerbond_core::time::clock::EndRule;
+use powerbond_models::ParameterValue;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -274,7 +275,7 @@ pub struct Method {
     pub identify: Identify,
     /// How metered energies are summed.
     pub quadrature: Quadrature,
-    /// Slopes of held inputs come from derivatives of outputs, where a subsystem gives them.
+    /// OutputDerivatives of held inputs come from derivatives of outputs, where a subsystem gives them.
     pub slopes: At<bool>,
 }
 

@@ -4,7 +4,6 @@ use super::{Given, SimulatorSpec, SubsystemSpec, System};
 use crate::Error;
 use crate::number::LONGEST_IN_A_REAL;
 use crate::source::{At, Source};
-use powerbond_core::models;
 use powerbond_core::units::{Conversion, Si, Unit};
 use powerbond_fmi::Fmu;
 use powerbond_fmi::description::xml::{self, Node};
@@ -100,7 +99,7 @@ fn unit_of(
 ) -> Result<Option<Unit>, Error> {
     match &spec.simulator {
         SimulatorSpec::Model(model) => {
-            let model = models::find(&model.value);
+            let model = powerbond_models::find(&model.value);
             let found = model.and_then(|m| m.all_parameters().find(|p| p.name == parameter));
             Ok(found.filter(|p| !p.unit.is_empty()).map(|p| Unit::parse(p.unit)))
         }

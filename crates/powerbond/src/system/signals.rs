@@ -3,13 +3,13 @@
 use super::reader::Node;
 use crate::Error;
 use crate::source::At;
-use powerbond_core::signal::Signal;
 use powerbond_core::subsystem::ValueKind;
+use powerbond_core::time::signal::Signal;
 use std::path::{Path, PathBuf};
 
 /// What an input follows.
 #[derive(Clone, Debug)]
-#[allow(missing_docs)] // As in `powerbond_core::signal::Signal`.
+#[allow(missing_docs)] // As in `powerbond_core::time::signal::Signal`.
 pub enum SignalSpec {
     Constant(f64),
     Step { time: f64, from: f64, to: f64 },

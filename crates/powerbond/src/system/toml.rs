@@ -12,10 +12,11 @@ use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
 use ::toml::de::DeTable;
-use powerbond_core::bond::Quadrature;
-use powerbond_core::clock::EndRule;
-use powerbond_core::network::{Initial, VariableName};
+use powerbond_core::energy::Quadrature;
+use powerbond_core::network::VariableName;
+use powerbond_core::run::Initial;
 use powerbond_core::suggest::hint;
+use powerbond_core::time::clock::EndRule;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use super::reader::Node;
 use crate::Error;
 use crate::number::{share, short, small_share};
 use crate::source::At;
-use powerbond_core::verdict::Limits;
+use powerbond_core::observe::verdict::Limits;
 
 /// `[verdict]`.
 #[derive(Clone, Debug)]

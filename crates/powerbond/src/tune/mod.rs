@@ -18,7 +18,7 @@ use crate::system::{Method, System};
 use crate::{Error, Prepared};
 use candidates::{Candidate, Known};
 use path::{Compared, Path, Recorded};
-use powerbond_core::master::Outcome;
+use powerbond_core::run::Outcome;
 use serde::Serialize;
 use std::rc::Rc;
 use std::time::{Duration, Instant};

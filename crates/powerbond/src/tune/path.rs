@@ -2,8 +2,8 @@
 
 use super::Listener;
 use crate::Prepared;
-use powerbond_core::observer::{Flow, Observer, StartView, StepReport};
-use powerbond_core::view::StepView;
+use powerbond_core::observe::{Flow, Observer, StartView, StepReport};
+use powerbond_core::step::StepView;
 use std::rc::Rc;
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Power bonds: ports find their variables, and the powers of all ports must be able to cancel.
 
 use super::{NetworkBuilder, Place, Places};
-use crate::bond::{Bonds, Port, Term};
+use crate::energy::{Bonds, Port, Term};
 use crate::network::{BuildError, Names, PortSpec, Problem, Subject, VariableName, Wiring};
 use crate::subsystem::Causality;
 use std::collections::BTreeMap;

@@ -1,0 +1,265 @@
+//! Direct feed-through of the whole system as a graph: algebraic loops, nilpotency, and what an error estimate is worth.
+
+use crate::network::{Member, Network, graph};
+use crate::subsystem::{Inputs, SubsystemError};
+
+/// The feed-through graph of a network (arnold2013 §2).
+///
+/// Its vertices are the inputs that outputs feed. An edge points from `u_ν` to `u_μ` if `u_ν` depends on `u_μ` at the
+/// same instant: an output that feeds `u_ν` feeds `u_μ` through. Subsystems whose feed-through nobody knows have no
+/// edges: they are listed, never made into loops.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Structure {
+    /// The vertices: every input that outputs feed, flat and increasing.
+    pub coupled: Vec<usize>,
+    /// For every input (flat), the coupled inputs that it depends on directly, increasing.
+    pub edges: Vec<Vec<usize>>,
+    /// Inputs that depend on themselves, directly or not.
+    pub loops: Vec<AlgebraicLoop>,
+    /// The smallest M with `A(G)^M = 0`: one more than the longest feed-through path. `None` with loops.
+    pub nilpotency: Option<usize>,
+    /// Members in the order in which outputs can be evaluated; loops in name order.
+    pub order: Vec<usize>,
+    /// Components of inputs in the order in which they can be evaluated: each after those it depends on.
+    pub components: Vec<Vec<usize>>,
+    /// Members whose feed-through is neither declared nor probed.
+    pub unknown: Vec<usize>,
+    /// The coupled inputs that each output (flat) feeds through, increasing.
+    pub feeds_through: Vec<Vec<usize>>,
+}
+
+/// Inputs that determine each other at the same instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlgebraicLoop {
+    /// All inputs of the loop, flat and increasing.
+    pub inputs: Vec<usize>,
+    /// A shortest cycle through the first of them: each input is fed through to the output beside it, which feeds
+    /// the input of the next pair; the last output feeds the first input.
+    pub path: Vec<(usize, usize)>,
+}
+
+/// Whether a Richardson estimate tends to the true local error of an output as the step goes to 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asymptotics {
+    /// It does.
+    Right,
+    /// The subsystem is fed by an output with feed-through: the true error goes with `F' + D u'`, the estimate with
+    /// `F' - D u'` (arnold2013 eq. 16).
+    DownstreamOfFeedThrough,
+    /// The output feeds an output with feed-through through: the estimate is off by `D L D` (arnold2013 eq. 25).
+    FeedThroughChain,
+    /// Feed-through that matters here is not known.
+    Unknown,
+}
+
+impl Structure {
+    /// The structure of `network`, with what has been probed so far.
+    pub fn of(network: &Network) -> Self {
+        Structure::with_possible(network, false)
+    }
+
+    /// The inputs that each output may feed through: what is declared or was probed, and every pair of an unknown member.
+    pub(super) fn possible_feed_through(network: &Network) -> Vec<Vec<usize>> {
+        let mut feeds_through = vec![Vec::new(); network.n_outputs];
+        for member in network.members.iter().filter(|m| !m.feed_through_known && m.probed.is_none()) {
+            for output in member.outputs.clone() {
+                feeds_through[output].extend(member.inputs.clone());
+            }
+        }
+        for (output, input) in network.feed_through_pairs() {
+            feeds_through[output].push(input);
+        }
+        feeds_through
+    }
+
+    /// The structure; `possible` takes every pair of an unknown member for feed-through.
+    pub(crate) fn with_possible(network: &Network, possible: bool) -> Self {
+        let is_unknown = |m: &Member| !m.feed_through_known && m.probed.is_none();
+        let unknown: Vec<usize> =
+            (0..network.members.len()).filter(|&s| is_unknown(&network.members[s])).collect();
+        let mut feeds_through = Structure::possible_feed_through(network);
+        if !possible {
+            for output in unknown.iter().flat_map(|&s| network.members[s].outputs.clone()) {
+                feeds_through[output].clear();
+            }
+        }
+        for inputs in &mut feeds_through {
+            inputs.retain(|&i| network.wiring.is_coupled(i));
+            inputs.sort_unstable();
+            inputs.dedup();
+        }
+        let edges: Vec<Vec<usize>> = (0..network.n_inputs)
+            .map(|i| {
+                let sources = network.wiring.sources(i);
+                let mut all: Vec<usize> =
+                    sources.flat_map(|(output, _)| feeds_through[output].iter().copied()).collect();
+                all.sort_unstable();
+                all.dedup();
+                all
+            })
+            .collect();
+        let components = graph::components(&edges);
+        let loops: Vec<AlgebraicLoop> = components
+            .iter()
+            .filter(|c| graph::is_loop(c, &edges))
+            .map(|c| AlgebraicLoop {
+                inputs: c.clone(),
+                path: shortest_cycle(network, &feeds_through, &edges, c),
+            })
+            .collect();
+        let nilpotency = loops.is_empty().then(|| 1 + longest_path(&edges, &components));
+        let mut member_edges = vec![Vec::new(); network.members.len()];
+        for (s, member) in network.members.iter().enumerate() {
+            for input in member.outputs.clone().flat_map(|o| &feeds_through[o]) {
+                member_edges[s].extend(
+                    network.wiring.sources(*input).map(|(output, _)| network.owner_of_output[output]),
+                );
+            }
+            member_edges[s].sort_unstable();
+            member_edges[s].dedup();
+        }
+        Structure {
+            coupled: (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i)).collect(),
+            order: graph::components(&member_edges).concat(),
+            edges,
+            loops,
+            nilpotency,
+            components,
+            unknown,
+            feeds_through,
+        }
+    }
+
+    /// `A(G)` over [`Structure::coupled`]: 1 in row ν and column μ if `u_ν` depends on `u_μ` directly.
+    pub fn adjacency(&self) -> Vec<Vec<u8>> {
+        let place = |i: usize| self.coupled.binary_search(&i);
+        self.coupled
+            .iter()
+            .map(|&i| {
+                let mut row = vec![0; self.coupled.len()];
+                self.edges[i].iter().filter_map(|&j| place(j).ok()).for_each(|j| row[j] = 1);
+                row
+            })
+            .collect()
+    }
+
+    /// For every output, whether a Richardson estimate of it is asymptotically right. Members in `refreshed` re-read
+    /// their outputs with fresh inputs at the end of every step, which takes the feed-through error away.
+    pub fn asymptotics(&self, network: &Network, refreshed: &[usize]) -> Vec<Asymptotics> {
+        let owner = |output: usize| network.owner_of_output[output];
+        let stale =
+            |output: usize| !self.feeds_through[output].is_empty() && !refreshed.contains(&owner(output));
+        let unknown = |output: usize| self.unknown.contains(&owner(output));
+        let sources = |input: usize| network.wiring.sources(input).map(|(output, _)| output);
+        (0..network.n_outputs)
+            .map(|o| {
+                let direct = stale(o);
+                let all: Vec<usize> = network.members[owner(o)].inputs.clone().collect();
+                let seen = if direct { &self.feeds_through[o] } else { &all };
+                if unknown(o) || seen.iter().any(|&i| sources(i).any(unknown)) {
+                    Asymptotics::Unknown
+                } else if !seen.iter().any(|&i| sources(i).any(stale)) {
+                    Asymptotics::Right
+                } else if direct {
+                    Asymptotics::FeedThroughChain
+                } else {
+                    Asymptotics::DownstreamOfFeedThrough
+                }
+            })
+            .collect()
+    }
+}
+
+/// The number of edges of the longest path in a graph without cycles, components in topological order.
+fn longest_path(edges: &[Vec<usize>], components: &[Vec<usize>]) -> usize {
+    let mut length = vec![0; edges.len()];
+    for &v in components.iter().flatten() {
+        length[v] = edges[v].iter().map(|&w| length[w] + 1).max().unwrap_or(0);
+    }
+    length.into_iter().max().unwrap_or(0)
+}
+
+/// A shortest cycle through the first input of a component, in the direction in which values travel.
+fn shortest_cycle(
+    network: &Network,
+    feeds_through: &[Vec<usize>],
+    edges: &[Vec<usize>],
+    component: &[usize],
+) -> Vec<(usize, usize)> {
+    const UNSEEN: usize = usize::MAX;
+    let start = component[0];
+    // Breadth first against the direction of values: `next[w]` is the input that w travels to.
+    let mut next = vec![UNSEEN; edges.len()];
+    let mut queue = std::collections::VecDeque::from([start]);
+    'search: while let Some(v) = queue.pop_front() {
+        for &w in &edges[v] {
+            if next[w] == UNSEEN {
+                next[w] = v;
+                if w == start {
+                    break 'search;
+                }
+                queue.push_back(w);
+            }
+        }
+    }
+    let mut path = Vec::new();
+    let mut at = start;
+    loop {
+        let to = next[at];
+        let mut between = network.wiring.sources(to).map(|(output, _)| output);
+        let Some(output) = between.find(|&o| feeds_through[o].contains(&at)) else { break };
+        path.push((at, output));
+        at = to;
+        if at == start {
+            break;
+        }
+    }
+    path
+}
+
+/// Sizes of the perturbations of a probe, relative to `1 + |u|`: small, since a simulator that cannot be evaluated may
+/// not recover from it.
+const PERTURBATIONS: [f64; 4] = [1e-6, -1e-6, 1e-3, -1e-3];
+
+/// A change below this share of an output is round-off.
+const ROUND_OFF: f64 = 1e-13;
+
+/// Finds the feed-through of member `s` by perturbing its inputs around `u` (flat) while time stands still, and leaves
+/// the member with `u` again.
+///
+/// What it finds is evidence at this point, not proof: an output that is insensitive here may not be elsewhere. A
+/// member that refuses to be evaluated stays unknown, and its error is returned.
+pub fn probe_feed_through(network: &mut Network, s: usize, u: &[f64]) -> Result<(), SubsystemError> {
+    let member = &mut network.members[s];
+    let mut inputs = u[member.inputs.clone()].to_vec();
+    let mut base = vec![0.0; member.outputs.len()];
+    let mut moved = base.clone();
+    member.simulator.evaluate(Inputs::constant(&inputs), &mut base)?;
+    let mut pairs = Vec::new();
+    let mut refused = None;
+    'inputs: for i in 0..inputs.len() {
+        let value = inputs[i];
+        let mut depends = vec![false; base.len()];
+        for share in PERTURBATIONS {
+            inputs[i] = value + share * (1.0 + value.abs());
+            if let Err(error) = member.simulator.evaluate(Inputs::constant(&inputs), &mut moved) {
+                refused = Some(error);
+                inputs[i] = value;
+                break 'inputs;
+            }
+            for (depends, (a, b)) in depends.iter_mut().zip(base.iter().zip(&moved)) {
+                *depends |= b.is_finite() && (a - b).abs() > ROUND_OFF * a.abs();
+            }
+        }
+        inputs[i] = value;
+        let found = (0..base.len()).filter(|&o| depends[o]);
+        pairs.extend(found.map(|o| (member.outputs.start + o, member.inputs.start + i)));
+    }
+    member.simulator.evaluate(Inputs::constant(&inputs), &mut base)?;
+    if let Some(error) = refused {
+        return Err(error);
+    }
+    pairs.sort_unstable();
+    member.probed = Some(pairs);
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! How far the new inputs are from what holds of order 0, 1 and 2 would have said.
+
+use crate::hold::lagrange;
+use crate::time::history::History;
+use std::ops::Range;
+
+/// `u_new - p_m(t_new)` of every input for every order m, p_m the polynomial through the nodes of the past at their true times.
+///
+/// An order that the history is too short for has the jump of the highest one that is possible.
+#[derive(Clone, Debug)]
+pub struct HoldDefects {
+    /// By order, then by input.
+    pub by_order: [Vec<f64>; 3],
+    /// The order with which each input was held.
+    pub order: Vec<u8>,
+}
+
+impl HoldDefects {
+    pub(crate) fn new(n: usize) -> Self {
+        HoldDefects { by_order: [vec![0.0; n], vec![0.0; n], vec![0.0; n]], order: vec![0; n] }
+    }
+
+    /// Compares `fresh` at `t` with what `nodes` foretold, for a range of inputs that were held with `order`.
+    pub(crate) fn look(
+        &mut self,
+        nodes: &History,
+        t: f64,
+        fresh: &[f64],
+        order: &[u8],
+        inputs: Range<usize>,
+    ) {
+        let available = nodes.len().saturating_sub(1).min(2) as u8;
+        for (used, &wanted) in self.order[inputs.clone()].iter_mut().zip(&order[inputs.clone()]) {
+            *used = wanted.min(available);
+        }
+        let [line, parabola] = [1, 2].map(|m| lagrange(nodes, t, available.min(m)));
+        let [zero, one, two] = &mut self.by_order;
+        let [a, b, c] = [0, 1, 2].map(|k| &nodes.values(k)[inputs.clone()]);
+        let jumps =
+            zero[inputs.clone()].iter_mut().zip(&mut one[inputs.clone()]).zip(&mut two[inputs.clone()]);
+        let past = a.iter().zip(b).zip(c);
+        for (((zero, one), two), (&new, ((&a, &b), &c))) in jumps.zip(fresh[inputs].iter().zip(past)) {
+            *zero = new - a;
+            *one = new - (line[0] * a + line[1] * b);
+            *two = new - (parabola[0] * a + parabola[1] * b + parabola[2] * c);
+        }
+    }
+
+    /// Becomes a copy of `other`, which is about as many inputs.
+    pub(crate) fn copy_from(&mut self, other: &HoldDefects) {
+        self.by_order.iter_mut().zip(&other.by_order).for_each(|(own, its)| own.copy_from_slice(its));
+        self.order.copy_from_slice(&other.order);
+    }
+
+    /// The jump of input `i` against the hold that was used.
+    #[inline]
+    pub fn held(&self, i: usize) -> f64 {
+        self.by_order[self.order[i] as usize][i]
+    }
+}

@@ -1,0 +1,76 @@
+//! How inputs are held over a step: the past at communication points → a polynomial on the span.
+
+pub mod defects;
+pub(crate) mod output_derivatives;
+mod polynomial;
+mod variable;
+
+pub use polynomial::Polynomial;
+pub(crate) use polynomial::lagrange;
+pub use variable::{Feed, Variable};
+
+use crate::checkpoint::Checkpointed;
+use crate::step::StepView;
+use crate::subsystem::Span;
+use crate::time::history::History;
+use std::ops::Range;
+
+/// Held inputs of the whole network on one span; see [`crate::subsystem::Inputs`].
+#[derive(Clone, Debug, Default)]
+pub struct Held {
+    /// Values at the start of the span.
+    pub value: Vec<f64>,
+    /// First derivatives; empty if every hold order is 0.
+    pub slope: Vec<f64>,
+    /// Second derivatives; empty if no hold order is above 1.
+    pub curvature: Vec<f64>,
+    /// How far the hold's end value is above that of what the subsystem is given; empty if nowhere: a subsystem that
+    /// takes values only may be given the mean of the hold.
+    pub lift: Vec<f64>,
+}
+
+impl Held {
+    /// Buffers for `n` inputs held with order up to `order`.
+    pub fn new(n: usize, order: u8) -> Self {
+        let sized = |wanted: bool| if wanted { vec![0.0; n] } else { Vec::new() };
+        Held { value: vec![0.0; n], slope: sized(order > 0), curvature: sized(order > 1), lift: Vec::new() }
+    }
+}
+
+/// Turns nodes of the past into what is held on a span. Called on whole ranges of inputs.
+pub trait Extrapolation: Checkpointed {
+    /// The highest order that it may use.
+    fn max_order(&self) -> u8;
+
+    /// The order it is set to for every input.
+    fn orders(&self) -> &[u8];
+
+    /// Whether `commit` needs the jumps of all orders.
+    fn needs_jumps(&self) -> bool {
+        false
+    }
+
+    /// Whether it gives subsystems means: then [`Held::lift`] is filled, too.
+    fn gives_means(&self) -> bool {
+        false
+    }
+
+    /// How many steps each input was held with order 0, 1 and 2, if the order varies.
+    fn order_counts(&self) -> &[[u64; 3]] {
+        &[]
+    }
+
+    /// Writes what `inputs` are held at on `span`, from the nodes of the past.
+    fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut Held);
+
+    /// Learns from an accepted step.
+    fn commit(&mut self, _step: &StepView<'_>) {}
+
+    /// Whether `commit` does anything.
+    fn learns(&self) -> bool {
+        true
+    }
+
+    /// Forgets the past of some inputs after an event, of all if none are named.
+    fn restart(&mut self, _inputs: Option<&[u32]>) {}
+}

@@ -1,0 +1,209 @@
+//! A hold whose order follows each signal: as high as it pays, as low as it must be.
+
+use super::polynomial::{Weights, weights};
+use super::{Extrapolation, Held};
+use crate::checkpoint::{Checkpoint, Checkpointed};
+use crate::step::StepView;
+use crate::subsystem::Span;
+use crate::time::history::History;
+use std::ops::Range;
+
+/// What a subsystem is given of a held input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feed {
+    /// Up to so many derivatives: it follows the polynomial itself.
+    Derivatives(u8),
+    /// The polynomial, which it follows in two sub-steps: see [`crate::subsystem::endpoint_substep::EndpointSubstep`].
+    EndpointSubstep,
+    /// The value at the start of the span.
+    Value,
+    /// The mean over the span: what the polynomial moves, the mean moves as well.
+    Mean,
+    /// The mean with a tiny dither, from which feed-through is identified.
+    Dithered,
+}
+
+/// Polynomials of order 0, 1 or 2, chosen input by input from the jumps that each order would have made.
+///
+/// `J_m` are the smoothed jumps of the orders: up if `J_{m+1} < J_m / 2`, down if `J_{m-1} < J_m`.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    order: Vec<u8>,
+    /// The highest order of each input.
+    limit: Vec<u8>,
+    /// Inputs that follow known signals: nothing is foretold of them.
+    known: Vec<bool>,
+    feed: Vec<Feed>,
+    smoothed: Vec<[f64; 3]>,
+    /// Smoothed squares of du/dt, for the dither.
+    rate: Vec<f64>,
+    dithers: bool,
+    means: bool,
+    /// The sign of the dither, from a sequence of bits.
+    bits: u64,
+    counts: Vec<[u64; 3]>,
+}
+
+/// What the past weighs in a smoothed jump.
+const MEMORY: f64 = 0.8;
+/// The dither over h·rms(du/dt).
+const DITHER: f64 = 0.01;
+const SEED: u64 = 0x2545_F491_4F6C_DD1D;
+
+impl Variable {
+    /// `limit[i]` is the highest order of input i, `feed[i]` what its subsystem is given; `known` inputs follow known signals.
+    pub fn new(mut limit: Vec<u8>, feed: Vec<Feed>, known: Vec<bool>) -> Self {
+        let n = limit.len();
+        for (limit, feed) in limit.iter_mut().zip(&feed) {
+            *limit = match feed {
+                Feed::Derivatives(k) => (*limit).min(*k),
+                Feed::Value => 0,
+                Feed::EndpointSubstep | Feed::Mean | Feed::Dithered => (*limit).min(2),
+            };
+        }
+        let mut hold = Variable {
+            order: vec![0; n],
+            limit,
+            known,
+            smoothed: vec![[0.0; 3]; n],
+            rate: vec![0.0; n],
+            dithers: feed.contains(&Feed::Dithered),
+            means: feed.iter().any(|f| matches!(f, Feed::Mean | Feed::Dithered)),
+            feed,
+            bits: SEED,
+            counts: vec![[0; 3]; n],
+        };
+        hold.restart(None);
+        hold
+    }
+
+    fn dither(&self, i: usize, h: f64) -> f64 {
+        // Every input has its own bit of the sequence.
+        let sign = if (self.bits.rotate_left(i as u32 * 7) >> 63) == 0 { 1.0 } else { -1.0 };
+        sign * DITHER * h * self.rate[i].sqrt()
+    }
+}
+
+impl Checkpointed for Variable {
+    fn save(&self, tape: &mut Checkpoint) {
+        self.order.iter().for_each(|&m| tape.push(f64::from(m)));
+        self.smoothed.iter().for_each(|j| tape.extend(j));
+        tape.extend(&self.rate);
+        tape.push(f64::from_bits(self.bits));
+        self.counts.iter().flatten().for_each(|&n| tape.push(n as f64));
+    }
+
+    fn load(&mut self, tape: &mut Checkpoint) {
+        self.order.iter_mut().for_each(|m| *m = tape.pull() as u8);
+        self.smoothed.iter_mut().for_each(|j| tape.fill(j));
+        tape.fill(&mut self.rate);
+        self.bits = tape.pull().to_bits();
+        self.counts.iter_mut().flatten().for_each(|n| *n = tape.pull() as u64);
+    }
+}
+
+impl Extrapolation for Variable {
+    fn max_order(&self) -> u8 {
+        2
+    }
+
+    fn orders(&self) -> &[u8] {
+        &self.order
+    }
+
+    fn needs_jumps(&self) -> bool {
+        true
+    }
+
+    fn gives_means(&self) -> bool {
+        self.means
+    }
+
+    fn order_counts(&self) -> &[[u64; 3]] {
+        &self.counts
+    }
+
+    fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut Held) {
+        let available = nodes.len() as u8 - 1;
+        let tables: [Weights; 3] = [0, 1, 2].map(|m| weights(nodes, span.start, available.min(m)));
+        let (a, b, c) = (nodes.values(0), nodes.values(1), nodes.values(2));
+        let h = span.h;
+        for i in inputs {
+            let order = self.order[i];
+            let w = &tables[order as usize];
+            // Values of nodes that do not count may be anything: their weights are 0, and so are they.
+            let m = order.min(available);
+            let (a, b, c) = (a[i], if m > 0 { b[i] } else { 0.0 }, if m > 1 { c[i] } else { 0.0 });
+            let at = |row: &[f64; 3]| row[0] * a + row[1] * b + row[2] * c;
+            let (value, slope, curvature) = (at(&w[0]), at(&w[1]), at(&w[2]));
+            let end = value + h * (slope + 0.5 * h * curvature);
+            let given = match self.feed[i] {
+                Feed::Derivatives(_) | Feed::EndpointSubstep => {
+                    (out.value[i], out.slope[i], out.curvature[i]) = (value, slope, curvature);
+                    end
+                }
+                Feed::Value => {
+                    (out.value[i], out.slope[i], out.curvature[i]) = (value, 0.0, 0.0);
+                    end
+                }
+                feed => {
+                    let mut mean = value + h * (0.5 * slope + h * curvature / 6.0);
+                    if feed == Feed::Dithered {
+                        mean += self.dither(i, h);
+                    }
+                    (out.value[i], out.slope[i], out.curvature[i]) = (mean, 0.0, 0.0);
+                    mean
+                }
+            };
+            if self.means {
+                out.lift[i] = end - given;
+            }
+        }
+    }
+
+    fn commit(&mut self, step: &StepView<'_>) {
+        let Some(jumps) = step.jumps else { return };
+        let [zero, one, two] = &jumps.by_order;
+        let n = self.order.len();
+        let (zero, one, two, used) = (&zero[..n], &one[..n], &two[..n], &jumps.order[..n]);
+        for i in 0..n {
+            self.counts[i][used[i] as usize] += 1;
+            let j = &mut self.smoothed[i];
+            let new = [zero[i].abs(), one[i].abs(), two[i].abs()];
+            for (smoothed, new) in j.iter_mut().zip(new) {
+                *smoothed = MEMORY * *smoothed + (1.0 - MEMORY) * new;
+            }
+            let m = self.order[i] as usize;
+            if self.known[i] {
+                continue;
+            }
+            if m < self.limit[i] as usize && j[m + 1] < 0.5 * j[m] {
+                self.order[i] += 1;
+            } else if m > 0 && j[m - 1] < j[m] {
+                self.order[i] -= 1;
+            }
+        }
+        if self.dithers {
+            for (rate, jump) in self.rate.iter_mut().zip(zero) {
+                let slope = jump / step.span.h;
+                *rate = if *rate == 0.0 { slope * slope } else { 0.95 * *rate + 0.05 * slope * slope };
+            }
+            // Marsaglia's xorshift.
+            self.bits ^= self.bits << 13;
+            self.bits ^= self.bits >> 7;
+            self.bits ^= self.bits << 17;
+        }
+    }
+
+    fn restart(&mut self, inputs: Option<&[u32]>) {
+        let n = self.order.len();
+        let mut forget = |i: usize| {
+            self.order[i] = if self.known[i] { self.limit[i] } else { 0 };
+            self.smoothed[i] = [0.0; 3];
+        };
+        match inputs {
+            Some(inputs) => inputs.iter().for_each(|&i| forget(i as usize)),
+            None => (0..n).for_each(forget),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Who watches a run: recorders, progress, callbacks.
+
+use crate::estimator::Estimate;
+use crate::step::StepView;
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on.
+    Continue,
+    /// End the run after this step; it counts as stopped, not as failed.
+    Stop,
+}
+
+/// The state at the start of the run.
+pub struct StartView<'a> {
+    /// In seconds.
+    pub t: f64,
+    /// All inputs.
+    pub inputs: &'a [f64],
+    /// All outputs.
+    pub outputs: &'a [f64],
+    /// All probes.
+    pub probes: &'a [f64],
+}
+
+/// What the engine decided about an accepted step.
+#[derive(Clone, Copy)]
+pub struct StepReport<'a> {
+    /// Accepted steps so far, this one included.
+    pub number: u64,
+    /// One estimate per estimator.
+    pub estimates: &'a [Estimate],
+    /// The step that the controller wants next, in seconds.
+    pub next_h: f64,
+    /// All probes.
+    pub probes: &'a [f64],
+    /// How often this step was taken back before.
+    pub rejections: u32,
+    /// It was kept although its error norm exceeds 1.
+    pub over_tolerance: bool,
+    /// The input that limited it, if the driving estimator tells.
+    pub limited_by: Option<usize>,
+}
+
+/// Sees accepted steps only.
+pub trait Observer {
+    /// The initial state, before the first step.
+    fn started(&mut self, _start: &StartView<'_>) -> Flow {
+        Flow::Continue
+    }
+
+    /// An accepted step.
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow;
+
+    /// Whether the run shall stop at once: asked by whoever lets it wait between two steps.
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
+/// Watches nothing.
+pub struct Nobody;
+
+impl Observer for Nobody {
+    fn accepted(&mut self, _step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
+        Flow::Continue
+    }
+}
+
+/// Two observers at once; either may stop the run.
+pub struct Both<'a>(pub &'a mut dyn Observer, pub &'a mut dyn Observer);
+
+impl Both<'_> {
+    fn join(a: Flow, b: Flow) -> Flow {
+        if a == Flow::Stop || b == Flow::Stop { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+impl Observer for Both<'_> {
+    fn started(&mut self, start: &StartView<'_>) -> Flow {
+        Both::join(self.0.started(start), self.1.started(start))
+    }
+
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        Both::join(self.0.accepted(step, report), self.1.accepted(step, report))
+    }
+
+    fn interrupted(&self) -> bool {
+        self.0.interrupted() || self.1.interrupted()
+    }
+}

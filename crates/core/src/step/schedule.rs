@@ -1,0 +1,317 @@
+//! Who steps when, and what each input sees: a macro step as a list of stages.
+
+use crate::network::{Network, Row};
+use std::ops::Range;
+
+/// How an input whose source has already stepped sees it. These are different methods, never a detail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Seen {
+    /// As if it had not stepped: extrapolated from the past.
+    #[default]
+    Held,
+    /// Its newest value, held constant.
+    Latest,
+    /// A straight line from its old to its newest value.
+    Between,
+}
+
+/// The order in which subsystems step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScheduleKind {
+    /// All at once from the past. With several rates, `fast` says how a slow subsystem sees a faster one.
+    Jacobi {
+        /// Seen as held unless told otherwise.
+        fast: Seen,
+    },
+    /// One after the other; `seen` is how later ones see earlier ones.
+    GaussSeidel {
+        /// The sequence of members; `None`: feed-through order.
+        order: Option<Vec<usize>>,
+        /// Latest or between.
+        seen: Seen,
+    },
+}
+
+/// A sub-step of some members. Ranges and lists are flat indices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// Which part of the macro step: `part` of `parts`.
+    pub part: u32,
+    /// How many parts.
+    pub parts: u32,
+    /// Who steps.
+    pub members: Vec<usize>,
+    /// All their inputs.
+    pub inputs: Vec<Range<usize>>,
+    /// All their outputs.
+    pub outputs: Vec<Range<usize>>,
+    /// Inputs that are extrapolated from communication points.
+    pub held: Vec<Range<usize>>,
+    /// Inputs that are extrapolated from the points at which a fast group exchanges among itself.
+    pub inner: Vec<Range<usize>>,
+    /// The fast group, an index into [`Schedule::groups`].
+    pub group: Option<usize>,
+    /// It is the first of its group at this sub-step: the group exchanges before it.
+    pub opens: bool,
+    /// Inputs that see their source's newest value.
+    pub latest: Vec<usize>,
+    /// Inputs that see a line over the macro step.
+    pub between: Vec<usize>,
+    /// Inputs that see a line over the sub-step.
+    pub between_inner: Vec<usize>,
+    /// Inputs whose sources are not all seen in the same way: the parts that add up to each.
+    pub mixed: Vec<Vec<Part>>,
+    /// Indices into the network's externals.
+    pub externals: Vec<usize>,
+    /// Some input is not simply extrapolated from communication points.
+    pub chained: bool,
+}
+
+/// What some sources of an input add up to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sum {
+    /// The input, flat.
+    pub input: usize,
+    /// `(output, gain)`.
+    pub sources: Vec<(usize, f64)>,
+    /// Is added.
+    pub offset: f64,
+}
+
+impl Sum {
+    /// `offset + Σ gain · y`.
+    pub fn of(&self, y: &[f64]) -> f64 {
+        self.sources.iter().fold(self.offset, |sum, &(output, gain)| sum + gain * y[output])
+    }
+
+    /// The same sources in another connection of the input. The offset belongs to the part with the first source.
+    fn replace(&mut self, row: &Row) {
+        if self.sources.first().map(|s| s.0) == row.sources.first().map(|s| s.0) {
+            self.offset = row.offset;
+        }
+        for (output, gain) in &mut self.sources {
+            let source = row.sources.iter().find(|s| s.0 == *output);
+            *gain = source.map_or(*gain, |s| s.1);
+        }
+    }
+}
+
+/// The sources of an input that are seen in the same way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What they add up to.
+    pub sum: Sum,
+    /// They belong to the same fast group as the input.
+    pub inside: bool,
+    /// How they are seen.
+    pub seen: Seen,
+}
+
+/// Members of one rate above 1 that exchange among themselves at that rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Sub-steps per macro step.
+    pub rate: u32,
+    /// Inputs with a source inside the group.
+    pub inner: Vec<Range<usize>>,
+    /// What is remembered of each of them at the points where the group exchanges: all of it, or the part that is
+    /// extrapolated from these points.
+    pub nodes: Vec<Sum>,
+    /// Some input sees a part of its sources, but not all, on a line over the sub-step.
+    pub lines: bool,
+}
+
+/// A macro step as data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    /// In the order in which they are made.
+    pub stages: Vec<Stage>,
+    /// The fast groups that exchange among themselves.
+    pub groups: Vec<Group>,
+    /// Parts of inputs that are extrapolated from communication points while other parts are not.
+    pub waiting: Vec<Sum>,
+    /// Sub-steps of each member per macro step.
+    pub rates: Vec<u32>,
+    /// Some stage reads values that an earlier stage made.
+    pub chained: bool,
+}
+
+impl Schedule {
+    /// The stages of one macro step. `rates[s]` is the number of sub-steps of member s.
+    pub fn new(network: &Network, kind: &ScheduleKind, rates: &[u32]) -> Self {
+        let blocks = blocks(network, kind, rates);
+        let mut schedule = Schedule {
+            stages: Vec::new(),
+            groups: Vec::new(),
+            waiting: Vec::new(),
+            rates: rates.to_vec(),
+            chained: false,
+        };
+        let mut done = vec![false; network.members.len()];
+        for block in &blocks {
+            schedule.add_block(network, kind, block, rates[block[0]], &done);
+            block.iter().for_each(|&s| done[s] = true);
+        }
+        schedule.chained = schedule.stages.iter().any(|stage| stage.chained);
+        schedule
+    }
+
+    /// Another connection of `input`, from the same sources.
+    pub(crate) fn replace(&mut self, input: usize, row: &Row) {
+        let parts = self.stages.iter_mut().flat_map(|s| &mut s.mixed).flatten().map(|part| &mut part.sum);
+        let nodes = self.groups.iter_mut().flat_map(|g| &mut g.nodes);
+        let sums = parts.chain(nodes).chain(&mut self.waiting);
+        sums.filter(|sum| sum.input == input).for_each(|sum| sum.replace(row));
+    }
+
+    fn add_block(
+        &mut self,
+        network: &Network,
+        kind: &ScheduleKind,
+        block: &[usize],
+        rate: u32,
+        done: &[bool],
+    ) {
+        let mut contains = vec![false; network.members.len()];
+        block.iter().for_each(|&s| contains[s] = true);
+        let owners =
+            |input: usize| network.wiring.sources(input).map(|(output, _)| network.owner_of_output[output]);
+        // In the order of inputs, whatever the order of members.
+        let inner: Vec<usize> = (0..network.n_inputs)
+            .filter(|&i| rate > 1 && contains[network.owner_of_input[i]] && owners(i).any(|o| contains[o]))
+            .collect();
+        let group = (!inner.is_empty()).then_some(self.groups.len());
+        if group.is_some() {
+            self.groups.push(Group { rate, inner: runs(inner.clone()), nodes: Vec::new(), lines: false });
+        }
+        let (serial, seen) = match kind {
+            ScheduleKind::Jacobi { fast } => (false, *fast),
+            ScheduleKind::GaussSeidel { seen, .. } => (true, *seen),
+        };
+        for part in 0..rate {
+            let turns: Vec<&[usize]> = if serial { block.chunks(1).collect() } else { vec![block] };
+            let mut stepped = vec![false; network.members.len()];
+            for (turn, members) in turns.iter().enumerate() {
+                let mut stage = Stage {
+                    part,
+                    parts: rate,
+                    members: members.to_vec(),
+                    inputs: runs(members.iter().flat_map(|&s| network.members[s].inputs.clone()).collect()),
+                    outputs: runs(members.iter().flat_map(|&s| network.members[s].outputs.clone()).collect()),
+                    held: Vec::new(),
+                    inner: Vec::new(),
+                    group,
+                    opens: turn == 0,
+                    latest: Vec::new(),
+                    between: Vec::new(),
+                    between_inner: Vec::new(),
+                    mixed: Vec::new(),
+                    externals: Vec::new(),
+                    chained: false,
+                };
+                let (mut held, mut own) = (Vec::new(), Vec::new());
+                for i in members.iter().flat_map(|&s| network.members[s].inputs.clone()) {
+                    // With one rate a line over the sub-step is a line over the macro step.
+                    let view = |output: usize| {
+                        let o = network.owner_of_output[output];
+                        let new = if contains[o] { stepped[o] } else { done[o] };
+                        (rate > 1 && contains[o], if new { seen } else { Seen::Held })
+                    };
+                    let mut parts = parts(network, i, view);
+                    let inside = inner.binary_search(&i).is_ok();
+                    if let (0, true, Some(g)) = (part, inside, group) {
+                        let of_points = |p: &&Part| p.inside && (p.seen == Seen::Held || parts.len() == 1);
+                        self.groups[g].nodes.extend(parts.iter().find(of_points).map(|p| p.sum.clone()));
+                        self.groups[g].lines |=
+                            parts.len() > 1 && parts.iter().any(|p| p.inside && p.seen == Seen::Between);
+                    }
+                    if parts.len() > 1 {
+                        let waits = |p: &&Part| !p.inside && p.seen == Seen::Held;
+                        if part == 0 {
+                            self.waiting.extend(parts.iter().find(waits).map(|p| p.sum.clone()));
+                        }
+                        stage.mixed.push(parts);
+                        continue;
+                    }
+                    if inside {
+                        own.push(i)
+                    } else {
+                        held.push(i)
+                    }
+                    match parts.pop().map(|p| (p.inside, p.seen)) {
+                        Some((false, Seen::Between)) => stage.between.push(i),
+                        Some((true, Seen::Between)) => stage.between_inner.push(i),
+                        Some((_, Seen::Latest)) => stage.latest.push(i),
+                        Some((_, Seen::Held)) | None => {}
+                    }
+                }
+                stage.held = runs(held);
+                stage.inner = runs(own);
+                stage.externals = (0..network.externals.len())
+                    .filter(|&e| {
+                        members.binary_search(&network.owner_of_input[network.externals[e].input]).is_ok()
+                    })
+                    .collect();
+                let lists = [&stage.latest, &stage.between, &stage.between_inner];
+                stage.chained =
+                    group.is_some() || !stage.mixed.is_empty() || lists.iter().any(|list| !list.is_empty());
+                members.iter().for_each(|&s| stepped[s] = true);
+                self.stages.push(stage);
+            }
+        }
+    }
+}
+
+/// The sources of `input`, put together by how they are seen: `view` says whether an output is inside the fast group
+/// of the input and how it is seen. The offset belongs to the first part.
+fn parts(network: &Network, input: usize, view: impl Fn(usize) -> (bool, Seen)) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for (output, gain) in network.wiring.sources(input) {
+        let (inside, seen) = view(output);
+        match parts.iter_mut().find(|p| (p.inside, p.seen) == (inside, seen)) {
+            Some(part) => part.sum.sources.push((output, gain)),
+            None => {
+                let offset = if parts.is_empty() { network.wiring.offset(input) } else { 0.0 };
+                let sum = Sum { input, sources: vec![(output, gain)], offset };
+                parts.push(Part { sum, inside, seen });
+            }
+        }
+    }
+    parts
+}
+
+/// Members that step together, in the order in which blocks step. Members of a block have one rate.
+fn blocks(network: &Network, kind: &ScheduleKind, rates: &[u32]) -> Vec<Vec<usize>> {
+    match kind {
+        ScheduleKind::Jacobi { .. } => {
+            let mut distinct: Vec<u32> = rates.to_vec();
+            distinct.sort_unstable_by(|a, b| b.cmp(a));
+            distinct.dedup();
+            distinct.iter().map(|&r| (0..rates.len()).filter(|&s| rates[s] == r).collect()).collect()
+        }
+        ScheduleKind::GaussSeidel { order, .. } => {
+            let sequence = order.as_ref().unwrap_or(&network.evaluation_order);
+            let mut blocks: Vec<Vec<usize>> = Vec::new();
+            for &s in sequence {
+                match blocks.last_mut() {
+                    Some(block) if rates[block[0]] == rates[s] => block.push(s),
+                    _ => blocks.push(vec![s]),
+                }
+            }
+            blocks
+        }
+    }
+}
+
+/// Sorted indices as ranges.
+fn runs(mut indices: Vec<usize>) -> Vec<Range<usize>> {
+    indices.sort_unstable();
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for i in indices {
+        match runs.last_mut() {
+            Some(run) if run.end == i => run.end += 1,
+            _ => runs.push(i..i + 1),
+        }
+    }
+    runs
+}

@@ -1,0 +1,112 @@
+//! Something around a subsystem that changes a part of what it does: everything else is passed on, here and nowhere else.
+
+use crate::subsystem::{Advance, Binding, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError};
+
+/// A subsystem around another one. What is not written anew is what the inner one does; whoever implements this is a
+/// [`Subsystem`].
+pub trait Wrapper: Send {
+    /// The inner one.
+    fn inner(&self) -> &dyn Subsystem;
+
+    /// The inner one.
+    fn inner_mut(&mut self) -> &mut dyn Subsystem;
+
+    /// See [`Subsystem::info`].
+    fn info(&self) -> &Info {
+        self.inner().info()
+    }
+
+    /// See [`Subsystem::bind`].
+    fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
+        self.inner_mut().bind(binding)
+    }
+
+    /// See [`Subsystem::evaluate`].
+    fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner_mut().evaluate(u, y)
+    }
+
+    /// See [`Subsystem::start`].
+    fn start(&mut self) -> Result<(), SubsystemError> {
+        self.inner_mut().start()
+    }
+
+    /// See [`Subsystem::advance`].
+    fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        self.inner_mut().advance(span, u, y)
+    }
+}
+
+impl<T: Wrapper> Subsystem for T {
+    fn info(&self) -> &Info {
+        Wrapper::info(self)
+    }
+
+    fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
+        Wrapper::bind(self, binding)
+    }
+
+    fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
+        self.inner_mut().enter(setup)
+    }
+
+    fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        Wrapper::evaluate(self, u, y)
+    }
+
+    fn start(&mut self) -> Result<(), SubsystemError> {
+        Wrapper::start(self)
+    }
+
+    fn next_event(&self) -> Option<f64> {
+        self.inner().next_event()
+    }
+
+    fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        Wrapper::advance(self, span, u, y)
+    }
+
+    fn feed_through(&mut self, d: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner_mut().feed_through(d)
+    }
+
+    fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
+        self.inner_mut().set(variable, value)
+    }
+
+    fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner_mut().output_derivatives(dy)
+    }
+
+    fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner_mut().probe(z)
+    }
+
+    fn save(&mut self) -> Result<(), SubsystemError> {
+        self.inner_mut().save()
+    }
+
+    fn restore(&mut self) -> Result<(), SubsystemError> {
+        self.inner_mut().restore()
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {
+        self.inner_mut().state(visit)
+    }
+
+    fn packets(&self) -> &[Packet] {
+        self.inner().packets()
+    }
+
+    fn read_packet(&mut self, packet: usize, bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
+        self.inner_mut().read_packet(packet, bytes)
+    }
+
+    fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
+        self.inner_mut().write_packet(packet, bytes)
+    }
+
+    fn finish(&mut self) -> Result<(), SubsystemError> {
+        self.inner_mut().finish()
+    }
+}

@@ -77,6 +77,8 @@ impl Simulator {
             unit: None,
             start: 0.0,
             nominal: 1.0,
+            min: f64::NEG_INFINITY,
+            max: f64::INFINITY,
             description: String::new(),
         };
         let pairs = if equations.d != 0.0 { vec![(1, 0)] } else { vec![] };

@@ -22,7 +22,7 @@ use powerbond_core::step::StepView;
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
 use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
+    Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, StepEvent, Subsystem,
     SubsystemError,
 };
 use powerbond_core::time::clock::EndRule;
@@ -105,7 +105,7 @@ impl Subsystem for Eventful {
     }
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
         let advance = self.inner.advance(span, u, y)?;
-        Ok(Advance { event: span.start < self.at && self.at <= span.end, ..advance })
+        Ok(Advance { event: happened(span.start < self.at && self.at <= span.end), ..advance })
     }
     fn feed_through(&mut self, d: &mut [f64]) -> Result<(), SubsystemError> {
         self.inner.feed_through(d)
@@ -636,7 +636,7 @@ impl Subsystem for Alarm {
         self.x = if span.start < self.at { self.x + h * u.at(0, 0.5 * h) } else { self.x * (-5.0 * h).exp() };
         self.t = end;
         y.fill(self.x);
-        Ok(Advance { reached: end, event: crosses, next_event: None })
+        Ok(Advance { reached: end, event: happened(crosses), next_event: None })
     }
 
     fn probe(&mut self, _z: &mut [f64]) -> Result<(), SubsystemError> {
@@ -756,4 +756,8 @@ fn rows_are_the_small_steps() {
         assert!((first - second).abs() < 1e-12, "{pair:?}");
     }
     assert_eq!(times.last(), Some(&0.2));
+}
+
+fn happened(event: bool) -> StepEvent {
+    if event { StepEvent::Handled } else { StepEvent::None }
 }

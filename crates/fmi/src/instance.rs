@@ -16,7 +16,8 @@ use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
 use crate::transfer::{OutputDerivatives, Route};
 use crate::value::Value;
 use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
+    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, StepEvent, Subsystem,
+    SubsystemError,
 };
 use powerbond_core::time::clock::resolution;
 use std::collections::BTreeMap;
@@ -350,6 +351,7 @@ impl FmuSubsystem {
         self.machine.keep_rounding();
         received?;
         self.time = reached;
+        let event = if event { StepEvent::Handled } else { StepEvent::None };
         Ok(Advance { reached, event, next_event: self.machine.next_event() })
     }
 

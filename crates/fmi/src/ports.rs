@@ -108,6 +108,8 @@ fn as_engine_variable(
         unit: variable.unit.map(|u| unit(&description.units[u as usize].unit, variable.relative_quantity)),
         start: start_number(description, variable, element).unwrap_or(0.0),
         nominal: variable.nominal.map_or(1.0, f64::abs),
+        min: variable.min.unwrap_or(f64::NEG_INFINITY),
+        max: variable.max.unwrap_or(f64::INFINITY),
         description: variable.description.to_string(),
     }
 }

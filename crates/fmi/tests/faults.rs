@@ -3,7 +3,7 @@
 mod common;
 
 use common::{begin, fmu, fmu_with, instance, parameters, run};
-use powerbond_core::subsystem::{Inputs, Span, Subsystem, SubsystemError};
+use powerbond_core::subsystem::{Inputs, Span, StepEvent, Subsystem, SubsystemError};
 use powerbond_fmi::{Fmu, FmuSubsystem, Log, LogLine, Options, Status};
 use std::sync::{Arc, Mutex};
 
@@ -36,7 +36,7 @@ fn a_continued_step_takes_its_inputs_at_the_new_time() {
     let mut y = [0.0];
     let u = Inputs { value: &[1.0], slope: &[4.0], curvature: &[] };
     let advance = s.advance(Span::new(0.0, 1.0), u, &mut y).unwrap();
-    assert_eq!((advance.reached, advance.event), (1.0, true));
+    assert_eq!((advance.reached, advance.event), (1.0, StepEvent::Handled));
     // 0.25 s with 1, 0.75 s with the input at 0.25 s, which is 2.
     assert_eq!(y, [0.25 * 1.0 + 0.75 * 2.0]);
 }

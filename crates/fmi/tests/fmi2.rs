@@ -3,7 +3,7 @@
 mod common;
 
 use common::{begin, fmu, fmu_with, instance, parameters, run};
-use powerbond_core::subsystem::{FeedThrough, Inputs, Span, Subsystem};
+use powerbond_core::subsystem::{FeedThrough, Inputs, Span, StepEvent, Subsystem};
 use powerbond_fmi::{Fmu, Options, Value, probe};
 
 #[test]
@@ -61,7 +61,7 @@ fn sub_steps_follow_inputs_without_derivatives() {
     let mut y = [0.0];
     let u = Inputs { value: &[1.0], slope: &[2.0], curvature: &[3.0] };
     let advance = s.advance(Span::new(0.0, 1.0), u, &mut y).unwrap();
-    assert_eq!((advance.reached, advance.event), (1.0, false));
+    assert_eq!((advance.reached, advance.event), (1.0, StepEvent::None));
     // The midpoint rule with n = 10: exact for the line, 1/24 of curvature · h² short for the parabola.
     assert!((y[0] - (2.5 - 3.0 * 0.01 / 24.0)).abs() < 1e-14, "{}", y[0]);
 }

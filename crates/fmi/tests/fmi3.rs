@@ -3,7 +3,7 @@
 mod common;
 
 use common::{begin, fmu_with, instance, parameters, run};
-use powerbond_core::subsystem::{Causality, FeedThrough, Inputs, Setup, Span, Subsystem};
+use powerbond_core::subsystem::{Causality, FeedThrough, Inputs, Setup, Span, StepEvent, Subsystem};
 use powerbond_fmi::{Fmu, Options, Value};
 
 #[test]
@@ -59,9 +59,9 @@ fn an_early_return_is_given_back_to_an_engine_that_can_go_back() {
     s.restore().unwrap();
     let span = Span { start: 0.25, end: early.reached, h: early.reached - 0.25 };
     let to_the_event = s.advance(span, u, &mut y).unwrap();
-    assert_eq!((to_the_event.reached, to_the_event.event), (early.reached, true));
+    assert_eq!((to_the_event.reached, to_the_event.event), (early.reached, StepEvent::Handled));
     let rest = Span { start: early.reached, end: 1.0, h: 1.0 - early.reached };
-    assert!(!s.advance(rest, u, &mut y).unwrap().event);
+    assert_eq!(s.advance(rest, u, &mut y).unwrap().event, StepEvent::None);
     assert!((y[0] - FALLEN).abs() < 1e-12, "{y:?}");
     assert_eq!(s.interrupted_steps(), 0);
 }
@@ -72,7 +72,7 @@ fn an_early_return_is_continued_where_nothing_can_go_back() {
     begin(&mut s, &["u"], &["x", "direction", "steps"], &[1.0]).unwrap();
     let mut y = [0.0; 3];
     let advance = s.advance(Span::new(0.0, 1.0), Inputs::constant(&[1.0]), &mut y).unwrap();
-    assert_eq!((advance.reached, advance.event), (1.0, true));
+    assert_eq!((advance.reached, advance.event), (1.0, StepEvent::Handled));
     assert!((y[0] - FALLEN).abs() < 1e-12, "{y:?}");
     assert_eq!((y[1], y[2]), (-1.0, 2.0));
     assert_eq!(s.interrupted_steps(), 1);

@@ -74,6 +74,8 @@ pub fn variable(name: &str, causality: Causality, unit: &str, description: &str)
         unit: Some(Unit::parse(unit)),
         start: 0.0,
         nominal: 1.0,
+        min: f64::NEG_INFINITY,
+        max: f64::INFINITY,
         description: description.to_owned(),
     }
 }
@@ -309,6 +311,27 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
         self.held = self.saved_held;
         self.now = self.saved_now;
         Ok(())
+    }
+
+    fn scratch(&self) -> Option<Box<dyn Subsystem>> {
+        let start = std::array::from_fn(|i| self.info.variables[i].start);
+        let held = Held { value: start, slope: [0.0; NI], curvature: [0.0; NI] };
+        Some(Box::new(Built {
+            equations: self.initial.clone(),
+            initial: self.initial.clone(),
+            saved: self.initial.clone(),
+            held,
+            saved_held: held,
+            now: start,
+            saved_now: start,
+            inputs: Vec::new(),
+            whole: false,
+            outputs: Vec::new(),
+            probes: Vec::new(),
+            pairs: Vec::new(),
+            derivatives: self.derivatives.clone(),
+            info: self.info.clone(),
+        }))
     }
 
     fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {

@@ -41,6 +41,22 @@ pub struct StepReport<'a> {
     pub over_tolerance: bool,
     /// The input that limited it, if the driving estimator tells.
     pub limited_by: Option<usize>,
+    /// It ends at a discontinuity: [`Observer::event`] follows, with the limits from the right at the same time.
+    pub event_follows: bool,
+}
+
+/// The limits from the right at a discontinuity; those from the left were the end of the step that was reported last, with
+/// [`StepReport::event_follows`].
+#[derive(Clone, Copy)]
+pub struct EventView<'a> {
+    /// When, in seconds: the end of that step.
+    pub t: f64,
+    /// All inputs.
+    pub inputs: &'a [f64],
+    /// All outputs.
+    pub outputs: &'a [f64],
+    /// All probes.
+    pub probes: &'a [f64],
 }
 
 /// Sees accepted steps only.
@@ -52,6 +68,11 @@ pub trait Observer {
 
     /// An accepted step.
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow;
+
+    /// A discontinuity at the end of the last step: what holds from now on at the same time.
+    fn event(&mut self, _event: &EventView<'_>) -> Flow {
+        Flow::Continue
+    }
 
     /// Whether the run shall stop at once: asked by whoever lets it wait between two steps.
     fn interrupted(&self) -> bool {
@@ -84,6 +105,10 @@ impl Observer for Both<'_> {
 
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
         Both::join(self.0.accepted(step, report), self.1.accepted(step, report))
+    }
+
+    fn event(&mut self, event: &EventView<'_>) -> Flow {
+        Both::join(self.0.event(event), self.1.event(event))
     }
 
     fn interrupted(&self) -> bool {

@@ -677,6 +677,7 @@ impl Master {
             rejections,
             over_tolerance,
             limited_by: self.policies.estimators.first().and_then(|e| e.limiting()),
+            event_follows: false,
         };
         let flow = observer.accepted(&view, &report);
         self.exchange.commit(&self.policies.schedule, span);

@@ -11,7 +11,7 @@ use crate::hold::{Extrapolation, Held};
 use crate::network::{Member, Network};
 use crate::step::threads::{Workers, inputs_of};
 use crate::step::{Schedule, Seen, Stage, Sum};
-use crate::subsystem::{Advance, Inputs, Span, SubsystemError};
+use crate::subsystem::{Advance, Inputs, Span, StepEvent, SubsystemError};
 use crate::time::history::History;
 
 /// How far a sweep came.
@@ -544,7 +544,7 @@ fn put_together(
             told.early = Some((s, advance.reached));
             break;
         }
-        if advance.event && !eventful.contains(&s) {
+        if advance.event != StepEvent::None && !eventful.contains(&s) {
             eventful.push(s);
         }
         // What is announced for this macro step is over before it ends, or it was a sub-step too late.

@@ -348,6 +348,7 @@ impl Master {
             rejections,
             over_tolerance,
             limited_by: first.limited_by,
+            event_follows: false,
         };
         let flow = observer.accepted(&view, &report);
         self.clock.advance(spans[0]);

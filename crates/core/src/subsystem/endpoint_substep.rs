@@ -64,6 +64,6 @@ impl Wrapper for EndpointSubstep {
         }
         let second = self.inner.advance(tail, Inputs::constant(&self.end), y)?;
         let next_event = second.next_event.or(first.next_event.filter(|&t| t > span.end));
-        Ok(Advance { event: first.event | second.event, next_event, ..second })
+        Ok(Advance { event: first.event.max(second.event), next_event, ..second })
     }
 }

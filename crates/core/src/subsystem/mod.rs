@@ -1,9 +1,12 @@
 //! Anything that advances in time: a built-in model, an FMU, a remote simulator.
 
-pub mod endpoint_substep;
+mod description;
 pub mod wrapper;
+pub mod endpoint_substep;
 
-use crate::units::Unit;
+pub use description::{
+    Binding, Capabilities, Causality, FeedThrough, Info, Packet, PacketKind, ValueKind, Variable,
+};
 
 /// A stretch of time that a subsystem is asked to cross.
 ///
@@ -63,177 +66,6 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// What a variable is for its subsystem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Causality {
-    /// Set by the engine.
-    Input,
-    /// Given to the engine.
-    Output,
-    /// Inside; can be recorded.
-    Local,
-}
-
-/// What kind of value a variable has. All travel as numbers; only reals are extrapolated and corrected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum ValueKind {
-    /// A real number.
-    #[default]
-    Real,
-    /// A whole number.
-    Integer,
-    /// 0 or 1.
-    Boolean,
-    /// The number of an item.
-    Enumeration,
-}
-
-impl ValueKind {
-    /// Whether a value of this kind may feed an input of kind `to`: the same kind, or a whole number a real.
-    pub fn may_feed(self, to: ValueKind) -> bool {
-        self == to || (self == ValueKind::Integer && to == ValueKind::Real)
-    }
-
-    /// Its name in messages.
-    pub fn noun(self) -> &'static str {
-        match self {
-            ValueKind::Real => "a real number",
-            ValueKind::Integer => "a whole number",
-            ValueKind::Boolean => "a boolean",
-            ValueKind::Enumeration => "an enumeration",
-        }
-    }
-}
-
-/// A variable of a subsystem.
-#[derive(Clone, Debug)]
-pub struct Variable {
-    /// The name, unique in its subsystem.
-    pub name: String,
-    /// Input, output or local.
-    pub causality: Causality,
-    /// What kind of value it has.
-    pub kind: ValueKind,
-    /// Its unit, where known.
-    pub unit: Option<Unit>,
-    /// The value of an input that nothing feeds.
-    pub start: f64,
-    /// A typical magnitude; error estimates may be relative to it.
-    pub nominal: f64,
-    /// One line for people.
-    pub description: String,
-}
-
-/// What a variable that is no number holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PacketKind {
-    /// A text, in UTF-8.
-    Text,
-    /// Bytes of this MIME type; `None`: of any.
-    Binary(Option<String>),
-}
-
-impl PacketKind {
-    /// Whether a value of this kind may feed an input of kind `to`.
-    pub fn may_feed(&self, to: &PacketKind) -> bool {
-        match (self, to) {
-            (PacketKind::Binary(from), PacketKind::Binary(to)) => {
-                from.is_none() || to.is_none() || from == to
-            }
-            _ => self == to,
-        }
-    }
-
-    /// Its name in messages.
-    pub fn noun(&self) -> String {
-        match self {
-            PacketKind::Text => "a text".to_owned(),
-            PacketKind::Binary(None) => "a binary".to_owned(),
-            PacketKind::Binary(Some(mime)) => format!("a binary of type {mime}"),
-        }
-    }
-}
-
-/// A variable that is no number. It can be connected to its like and is passed on at communication points.
-#[derive(Clone, Debug)]
-pub struct Packet {
-    /// The name, unique in its subsystem.
-    pub name: String,
-    /// Input, output or local.
-    pub causality: Causality,
-    /// What it holds.
-    pub kind: PacketKind,
-}
-
-/// Which outputs depend on which inputs at the same instant (direct feed-through).
-#[derive(Clone, Debug, PartialEq)]
-pub enum FeedThrough {
-    /// `(output, input)` pairs of variable indices; every other pair is independent.
-    Declared(Vec<(usize, usize)>),
-    /// Nobody said.
-    Unknown,
-}
-
-/// What a subsystem can do beyond stepping.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Capabilities {
-    /// `save` and `restore` work.
-    pub can_restore: bool,
-    /// `evaluate` recomputes feed-through outputs after a step, time standing still.
-    pub can_refresh: bool,
-    /// The highest derivative of inputs that `advance` follows: 0, 1 or 2.
-    pub input_derivatives: u8,
-    /// The highest derivative of its outputs that it knows; from 1 on `output_derivatives` works.
-    pub output_derivatives: u8,
-    /// `feed_through` returns ∂y/∂u at the current point.
-    pub feed_through_values: bool,
-    /// A step may be crossed in several of any length.
-    pub sub_steps: bool,
-    /// `advance` may come back before the end of its span.
-    pub may_return_early: bool,
-    /// All its steps must have one length, whichever.
-    pub constant_step: bool,
-    /// It steps in multiples of this only, in seconds.
-    pub fixed_step: Option<f64>,
-    /// The shortest step it takes, in seconds.
-    pub min_step: Option<f64>,
-    /// The longest step it takes, in seconds.
-    pub max_step: Option<f64>,
-}
-
-/// The description of a subsystem that does not change while it runs.
-#[derive(Clone, Debug)]
-pub struct Info {
-    /// What it is: a model's name or a file.
-    pub kind: String,
-    /// Every variable that can be connected or recorded.
-    pub variables: Vec<Variable>,
-    /// Direct feed-through.
-    pub feed_through: FeedThrough,
-    /// What it can do.
-    pub capabilities: Capabilities,
-}
-
-impl Info {
-    /// The index of the variable called `name`.
-    pub fn find(&self, name: &str) -> Option<usize> {
-        self.variables.iter().position(|v| v.name == name)
-    }
-}
-
-/// Which variables the engine uses, by index into [`Info::variables`]; fixed once, before [`Subsystem::enter`].
-#[derive(Clone, Debug, Default)]
-pub struct Binding {
-    /// The inputs, in the order of `u`.
-    pub inputs: Vec<usize>,
-    /// The outputs, in the order of `y`.
-    pub outputs: Vec<usize>,
-    /// Variables that are only recorded.
-    pub probes: Vec<usize>,
-    /// `(position in outputs, position in inputs)` in the order in which [`Subsystem::feed_through`] fills `d`.
-    pub feed_through: Vec<(usize, usize)>,
-}
-
 /// The experiment, as a subsystem is told of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
@@ -243,13 +75,25 @@ pub struct Setup {
     pub stop: f64,
 }
 
+/// A discontinuity that a subsystem met in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StepEvent {
+    /// None.
+    #[default]
+    None,
+    /// Inside the span or at its end; the subsystem has handled it, and its outputs are those after it.
+    Handled,
+    /// At the end of the span. Outputs are the limit from the left; [`Subsystem::update`] handles it and gives the other one.
+    Pending,
+}
+
 /// What a step came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Advance {
     /// The time that was reached; less than the end of the span after an early return.
     pub reached: f64,
-    /// Something discontinuous happened inside the span.
-    pub event: bool,
+    /// The discontinuity that it met, if any.
+    pub event: StepEvent,
     /// When the next discontinuity comes, if it is known.
     pub next_event: Option<f64>,
 }
@@ -257,7 +101,7 @@ pub struct Advance {
 impl Advance {
     /// The whole span, uneventful.
     pub fn whole(span: Span) -> Self {
-        Advance { reached: span.end, event: false, next_event: None }
+        Advance { reached: span.end, event: StepEvent::None, next_event: None }
     }
 }
 
@@ -305,7 +149,8 @@ impl std::error::Error for SubsystemError {}
 /// Anything that advances in time. Called by one thread at a time; `advance` maybe by another one than the rest.
 ///
 /// The order of calls: `bind`, `enter`, a mixture of `evaluate` and `feed_through`, `start`, then any mixture of
-/// `advance`, `evaluate`, `feed_through`, `probe`, `save` and `restore`, then `finish`.
+/// `advance`, `evaluate`, `update`, `feed_through`, `probe`, `save` and `restore`, then `finish`. `bind` may be repeated before
+/// `enter`; the last one counts.
 pub trait Subsystem: Send {
     /// Variables and capabilities; constant after construction.
     fn info(&self) -> &Info;
@@ -316,8 +161,15 @@ pub trait Subsystem: Send {
     /// Goes to the start of the run with start values and parameters applied.
     fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError>;
 
-    /// Outputs `y` for inputs `u` while time stands still: during initialization and for a refresh.
+    /// Outputs `y` for inputs `u` while time stands still: during initialization, for a refresh and in algebraic loops. Calls
+    /// may be repeated with other inputs; only the last ones count.
     fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError>;
+
+    /// At a discontinuity: takes the inputs' limit from the right, handles an event that is [`StepEvent::Pending`], and gives the
+    /// outputs' limit from the right. Called in place of `evaluate` between two steps; may be repeated with other inputs.
+    fn update(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        self.evaluate(u, y)
+    }
 
     /// Leaves initialization; the first step follows.
     fn start(&mut self) -> Result<(), SubsystemError> {
@@ -359,6 +211,12 @@ pub trait Subsystem: Send {
     /// Goes back to what `save` kept, which stays valid.
     fn restore(&mut self) -> Result<(), SubsystemError> {
         Err(SubsystemError::Unsupported { call: "restore" })
+    }
+
+    /// Another instance with the same parameters and start values, before [`Subsystem::bind`]: what is tried out on it leaves no
+    /// trace in the run. `None` if there cannot be one.
+    fn scratch(&self) -> Option<Box<dyn Subsystem>> {
+        None
     }
 
     /// Shows every number of the state to `visit`, always in the same order; what `visit` writes there is the state

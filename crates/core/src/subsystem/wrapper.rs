@@ -54,6 +54,10 @@ impl<T: Wrapper> Subsystem for T {
         Wrapper::evaluate(self, u, y)
     }
 
+    fn update(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner_mut().update(u, y)
+    }
+
     fn start(&mut self) -> Result<(), SubsystemError> {
         Wrapper::start(self)
     }
@@ -88,6 +92,10 @@ impl<T: Wrapper> Subsystem for T {
 
     fn restore(&mut self) -> Result<(), SubsystemError> {
         self.inner_mut().restore()
+    }
+
+    fn scratch(&self) -> Option<Box<dyn Subsystem>> {
+        self.inner().scratch()
     }
 
     fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {

@@ -35,26 +35,21 @@ pub enum RunError {
         /// How far it came.
         reached: f64,
     },
-    /// The method takes steps back, and a subsystem cannot go back.
-    NoWayBack {
+    /// The method takes steps back, and the state of a subsystem cannot be restored.
+    NoRestore {
         /// Which member.
         member: usize,
     },
-    /// An output depends on an input at the same instant, though its subsystem is declared not to feed it through.
-    FeedThrough {
-        /// Which output, flat.
-        output: usize,
-        /// Which input, flat.
-        input: usize,
-    },
-    /// The initial values of an algebraic loop do not settle.
-    InitialLoop {
+    /// An algebraic loop has no solution, or none was found.
+    Loop {
         /// The inputs of the loop, flat.
         inputs: Vec<usize>,
-        /// The largest change of one of them in the last pass, relative to `1 + |u|`.
+        /// How far one of them was from what feeds it in the end, relative to its size.
         change: f64,
-        /// How many passes were made.
+        /// How many passes were made after Newton's method had failed.
         passes: usize,
+        /// When (start = end and no length: the initialization, or an event).
+        span: Span,
     },
     /// The power through a bond grows without bound, and the coupling makes it.
     Runaway {
@@ -75,6 +70,8 @@ pub enum RunError {
         count: u32,
         /// What failed, where the estimator can tell.
         blame: Option<Blame>,
+        /// Why an attempt could not be finished, if one could not.
+        cause: Option<Box<RunError>>,
     },
 }
 
@@ -83,6 +80,6 @@ impl RunError {
     pub(crate) fn may_pass_with_smaller_steps(&self) -> bool {
         let infeasible = |error: &SubsystemError| matches!(error, SubsystemError::Infeasible { .. });
         matches!(self, RunError::NonFinite { .. })
-            || matches!(self, RunError::Subsystem { phase: "step" | "refresh", error, .. } if infeasible(error))
+            || matches!(self, RunError::Subsystem { phase: "step" | "refresh" | "event", error, .. } if infeasible(error))
     }
 }

@@ -14,7 +14,7 @@ use powerbond_core::subsystem::wrapper::Wrapper;
 use powerbond_core::subsystem::{
     Advance, Causality, Inputs, Span, Subsystem, SubsystemError, Variable as Described,
 };
-use powerbond_core::time::clock::EndRule;
+use powerbond_core::time::EndRule;
 use powerbond_models::{Built, Capability, Equations, Held, variable};
 
 /// A damper: `force = -c · velocity`, fed through.

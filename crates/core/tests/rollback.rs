@@ -25,7 +25,7 @@ use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, StepEvent, Subsystem,
     SubsystemError,
 };
-use powerbond_core::time::clock::EndRule;
+use powerbond_core::time::EndRule;
 use powerbond_core::time::signal::Signal;
 use powerbond_models::error_study::Split;
 use powerbond_models::{self, ParameterValue};

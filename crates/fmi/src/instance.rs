@@ -19,7 +19,7 @@ use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, StepEvent, Subsystem,
     SubsystemError,
 };
-use powerbond_core::time::clock::resolution;
+use powerbond_core::time::resolution;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;

@@ -92,7 +92,7 @@ pub(crate) struct Stepper {
     /// The engine keeps states: an unfinished step is given back to it instead of being continued with old inputs.
     pub engine_goes_back: bool,
     pub event_mode: bool,
-    /// Times that are no further apart than this, in seconds, are one; see [`powerbond_core::time::clock::resolution`].
+    /// Times that are no further apart than this, in seconds, are one; see [`powerbond_core::time::resolution`].
     pub slack: f64,
     pub sub_steps: u32,
     pub rule: StepRule,

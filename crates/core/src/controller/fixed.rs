@@ -1,6 +1,6 @@
 //! A constant step.
 
-use super::{Decision, StepController};
+use super::{Decision, Retry, StepController};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::estimator::Estimate;
 
@@ -25,7 +25,7 @@ impl StepController for Fixed {
         true
     }
 
-    fn decide(&mut self, _estimate: Estimate, _h: f64, _can_retry: bool) -> Decision {
+    fn decide(&mut self, _estimate: Estimate, _h: f64, _retry: Retry) -> Decision {
         Decision::Accept { next_h: self.step }
     }
 

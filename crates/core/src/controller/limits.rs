@@ -2,7 +2,7 @@
 
 /// `min_rate ≤ h'/h ≤ max_rate`, then `min_step ≤ h' ≤ max_step` (sadjina2017 after eq. 15).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct StepBounds {
     /// In seconds.
     pub min_step: f64,
     /// In seconds.
@@ -13,7 +13,7 @@ pub struct Limits {
     pub max_rate: f64,
 }
 
-impl Limits {
+impl StepBounds {
     /// The step after `h` that a controller wants to change by `factor`. NaN shrinks the most.
     pub fn apply(&self, factor: f64, h: f64) -> f64 {
         let factor = if factor.is_nan() { self.min_rate } else { factor };
@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn rates_then_steps_are_clamped() {
-        let limits = Limits { min_step: 1e-4, max_step: 1e-2, min_rate: 0.2, max_rate: 1.5 };
+        let limits = StepBounds { min_step: 1e-4, max_step: 1e-2, min_rate: 0.2, max_rate: 1.5 };
         let check = |factor: f64, h: f64, expected: f64| {
             let got = limits.apply(factor, h);
             assert!((got - expected).abs() < 1e-15, "factor {factor}, h {h}: {got} instead of {expected}");

@@ -6,7 +6,7 @@ mod pi;
 mod rejecting;
 
 pub use fixed::Fixed;
-pub use limits::Limits;
+pub use limits::StepBounds;
 pub use pi::Pi;
 pub use rejecting::Rejecting;
 
@@ -28,6 +28,17 @@ pub enum Decision {
     },
 }
 
+/// Whether an attempt can be made again with a smaller step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// It can.
+    Possible,
+    /// Subsystems can go back, but there is no smaller step.
+    AtFloor,
+    /// Subsystems cannot go back.
+    Impossible,
+}
+
 /// Chooses step sizes. It remembers accepted steps only.
 pub trait StepController: Checkpointed {
     /// The first step, in seconds.
@@ -43,8 +54,8 @@ pub trait StepController: Checkpointed {
         false
     }
 
-    /// Decides about an attempt of length `h`. `can_retry` is false if going back is impossible.
-    fn decide(&mut self, estimate: Estimate, h: f64, can_retry: bool) -> Decision;
+    /// Decides about an attempt of length `h`.
+    fn decide(&mut self, estimate: Estimate, h: f64, retry: Retry) -> Decision;
 
     /// The shortest step it may choose, in seconds.
     fn floor(&self) -> f64;

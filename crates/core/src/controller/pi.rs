@@ -1,6 +1,6 @@
 //! The proportional-integral controller of ECCO, and the integral one.
 
-use super::{Decision, Limits, StepController};
+use super::{Decision, Retry, StepBounds, StepController};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::estimator::Estimate;
 
@@ -18,7 +18,7 @@ pub struct Pi {
     /// kP; `None`: 0.4/k.
     pub proportional_gain: Option<f64>,
     /// Bounds.
-    pub limits: Limits,
+    pub limits: StepBounds,
     /// Θ_max until an error first exceeds a tenth of the tolerance: the first step may be far too short.
     pub opening_rate: Option<f64>,
     opened: bool,
@@ -35,7 +35,7 @@ const OPENED: f64 = 0.1;
 
 impl Pi {
     /// ECCO with the gains of sadjina2017.
-    pub fn ecco(first_step: f64, limits: Limits) -> Self {
+    pub fn ecco(first_step: f64, limits: StepBounds) -> Self {
         Pi {
             first_step,
             safety: 0.8,
@@ -51,7 +51,7 @@ impl Pi {
     }
 
     /// The integral controller of sadjina2020.
-    pub fn integral(first_step: f64, limits: Limits) -> Self {
+    pub fn integral(first_step: f64, limits: StepBounds) -> Self {
         Pi { proportional_gain: Some(0.0), ..Pi::ecco(first_step, limits) }
     }
 
@@ -91,7 +91,7 @@ impl StepController for Pi {
         self.first_step.clamp(self.limits.min_step, self.limits.max_step)
     }
 
-    fn decide(&mut self, estimate: Estimate, h: f64, _can_retry: bool) -> Decision {
+    fn decide(&mut self, estimate: Estimate, h: f64, _retry: Retry) -> Decision {
         let [last, before_last] = self.past;
         let e = if estimate.norm.is_nan() { f64::INFINITY } else { estimate.norm.ln() };
         let factor = match self.age {
@@ -101,7 +101,7 @@ impl StepController for Pi {
         self.past = [e, last];
         self.opened |= e > OPENED.ln();
         let limits = match self.opening_rate.filter(|_| !self.opened) {
-            Some(max_rate) => Limits { max_rate, ..self.limits },
+            Some(max_rate) => StepBounds { max_rate, ..self.limits },
             None => self.limits,
         };
         Decision::Accept { next_h: limits.apply(factor, h) }
@@ -123,13 +123,13 @@ mod tests {
     use super::*;
 
     fn next(controller: &mut Pi, norm: f64) -> f64 {
-        match controller.decide(Estimate { norm, order: 2.0 }, 1e-3, false) {
+        match controller.decide(Estimate::new(norm, 2.0), 1e-3, Retry::Impossible) {
             Decision::Accept { next_h } => next_h,
             Decision::Reject { .. } => unreachable!("it never rejects"),
         }
     }
 
-    const LIMITS: Limits = Limits { min_step: 1e-6, max_step: 1.0, min_rate: 0.2, max_rate: 1.5 };
+    const LIMITS: StepBounds = StepBounds { min_step: 1e-6, max_step: 1.0, min_rate: 0.2, max_rate: 1.5 };
 
     /// Expected values by hand from eq. 15 with kI = .15, kP = .2.
     #[test]

@@ -1,6 +1,6 @@
 //! The controller that takes steps back.
 
-use super::{Decision, Limits, StepController};
+use super::{Decision, Retry, StepBounds, StepController};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::estimator::Estimate;
 
@@ -15,7 +15,7 @@ pub struct Rejecting {
     /// Below 1, so that the next step is likely to stand.
     pub safety: f64,
     /// Bounds.
-    pub limits: Limits,
+    pub limits: StepBounds,
     /// What happens to a step of the smallest size with `e > 1`: kept and counted (as it comes at jumps that nobody
     /// announced), or the end of the run.
     pub keep_at_floor: bool,
@@ -27,7 +27,7 @@ impl Rejecting {
         Rejecting {
             first_step,
             safety: 0.9,
-            limits: Limits { min_step, max_step, min_rate: 0.2, max_rate: 2.0 },
+            limits: StepBounds { min_step, max_step, min_rate: 0.2, max_rate: 2.0 },
             keep_at_floor: true,
         }
     }
@@ -47,16 +47,19 @@ impl StepController for Rejecting {
         true
     }
 
-    fn decide(&mut self, estimate: Estimate, h: f64, can_retry: bool) -> Decision {
+    fn decide(&mut self, estimate: Estimate, h: f64, retry: Retry) -> Decision {
         let factor = match estimate.norm {
             e if e.is_nan() => 0.0,
             0.0 => f64::INFINITY,
             e => self.safety * e.powf(-1.0 / estimate.order),
         };
         let next_h = self.limits.apply(factor, h);
-        let stands = estimate.norm <= 1.0;
-        let at_floor = self.keep_at_floor && h <= self.limits.min_step * (1.0 + 1e-9);
-        if stands || !can_retry || at_floor {
+        let is_kept = match retry {
+            Retry::Possible => false,
+            Retry::AtFloor => self.keep_at_floor,
+            Retry::Impossible => true,
+        };
+        if estimate.norm <= 1.0 || is_kept {
             return Decision::Accept { next_h };
         }
         Decision::Reject { retry_h: next_h }
@@ -79,8 +82,8 @@ mod tests {
     #[test]
     fn it_accepts_up_to_one_and_rejects_beyond() {
         let mut c = Rejecting::new(1e-3, 1e-6, 1e-2);
-        let mut check = |norm: f64, h: f64, can_retry: bool, expected: Decision| {
-            let got = c.decide(Estimate { norm, order: 2.0 }, h, can_retry);
+        let mut check = |norm: f64, h: f64, retry: Retry, expected: Decision| {
+            let got = c.decide(Estimate::new(norm, 2.0), h, retry);
             let (a, b) = match (got, expected) {
                 (Decision::Accept { next_h: a }, Decision::Accept { next_h: b }) => (a, b),
                 (Decision::Reject { retry_h: a }, Decision::Reject { retry_h: b }) => (a, b),
@@ -88,18 +91,18 @@ mod tests {
             };
             assert!((a - b).abs() <= 1e-12 * b, "norm {norm}: {a} instead of {b}");
         };
-        check(1.0, 1e-3, true, Decision::Accept { next_h: 0.9e-3 });
-        check(0.25, 1e-3, true, Decision::Accept { next_h: 1.8e-3 });
-        check(0.0, 1e-3, true, Decision::Accept { next_h: 2e-3 });
-        check(4.0, 1e-3, true, Decision::Reject { retry_h: 0.45e-3 });
-        check(1e9, 1e-3, true, Decision::Reject { retry_h: 0.2e-3 });
-        check(f64::NAN, 1e-3, true, Decision::Reject { retry_h: 0.2e-3 });
-        check(f64::INFINITY, 1e-3, true, Decision::Reject { retry_h: 0.2e-3 });
-        check(4.0, 1e-3, false, Decision::Accept { next_h: 0.45e-3 });
-        check(4.0, 1e-6, true, Decision::Accept { next_h: 1e-6 });
+        check(1.0, 1e-3, Retry::Possible, Decision::Accept { next_h: 0.9e-3 });
+        check(0.25, 1e-3, Retry::Possible, Decision::Accept { next_h: 1.8e-3 });
+        check(0.0, 1e-3, Retry::Possible, Decision::Accept { next_h: 2e-3 });
+        check(4.0, 1e-3, Retry::Possible, Decision::Reject { retry_h: 0.45e-3 });
+        check(1e9, 1e-3, Retry::Possible, Decision::Reject { retry_h: 0.2e-3 });
+        check(f64::NAN, 1e-3, Retry::Possible, Decision::Reject { retry_h: 0.2e-3 });
+        check(f64::INFINITY, 1e-3, Retry::Possible, Decision::Reject { retry_h: 0.2e-3 });
+        check(4.0, 1e-3, Retry::Impossible, Decision::Accept { next_h: 0.45e-3 });
+        check(4.0, 1e-6, Retry::AtFloor, Decision::Accept { next_h: 1e-6 });
         assert_eq!((c.restart(1e-2), c.restart(2e-6)), (1e-3, 1e-6), "after an event");
         c.keep_at_floor = false;
-        let at_floor = c.decide(Estimate { norm: 4.0, order: 2.0 }, 1e-6, true);
+        let at_floor = c.decide(Estimate::new(4.0, 2.0), 1e-6, Retry::AtFloor);
         assert_eq!(at_floor, Decision::Reject { retry_h: 1e-6 });
     }
 }

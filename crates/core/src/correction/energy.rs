@@ -3,6 +3,7 @@
 use super::{CorrectionReport, InputCorrection};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::step::StepView;
+use crate::feed_through::Reached;
 use crate::subsystem::Span;
 use std::ops::Range;
 
@@ -157,12 +158,17 @@ impl InputCorrection for EnergyCorrection {
         }
     }
 
-    fn restart(&mut self) {
-        for s in &mut self.state {
-            s.zeta = 0.0;
-            s.wanted = 0.0;
-            s.change.fill(0.0);
-        }
+    fn restart(&mut self, reached: &Reached<'_>) {
+        let n = self.targets.last().map_or(0, |target| target.0 + 1);
+        reached.for_each_sharp(n, |i| {
+            let first = self.targets.partition_point(|t| t.0 < i);
+            for &(_, s, _) in self.targets[first..].iter().take_while(|t| t.0 == i) {
+                let state = &mut self.state[s];
+                state.zeta = 0.0;
+                state.wanted = 0.0;
+                state.change.fill(0.0);
+            }
+        });
     }
 
     fn reports(&self) -> Vec<(usize, CorrectionReport)> {

@@ -4,10 +4,11 @@ mod energy;
 mod nepce;
 
 pub use energy::{EffortSide, EnergyCorrection, Form, mu_by_rule};
-pub use nepce::{FeedThroughGain, Nepce, StepRatio};
+pub use nepce::{Nepce, StepRatio};
 
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::step::StepView;
+use crate::feed_through::Reached;
 use crate::subsystem::Span;
 use std::ops::Range;
 
@@ -24,8 +25,8 @@ pub trait InputCorrection: Checkpointed {
     /// Learns from an accepted step.
     fn commit(&mut self, step: &StepView<'_>);
 
-    /// Forgets the past after an event.
-    fn restart(&mut self);
+    /// Forgets the past of the inputs that an event reaches.
+    fn restart(&mut self, reached: &Reached<'_>);
 
     /// What was done to each corrected bond, for corrections that work on bonds.
     fn reports(&self) -> Vec<(usize, CorrectionReport)> {

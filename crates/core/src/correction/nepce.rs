@@ -2,9 +2,11 @@
 
 use super::InputCorrection;
 use crate::checkpoint::{Checkpoint, Checkpointed};
+use crate::feed_through::FeedThroughPair;
 use crate::network::{Network, graph};
 use crate::numerics::solve;
 use crate::step::StepView;
+use crate::feed_through::Reached;
 use crate::subsystem::Span;
 use std::ops::Range;
 
@@ -20,17 +22,6 @@ pub enum StepRatio {
     Literal,
 }
 
-/// Where ∂y/∂u of a feed-through pair comes from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FeedThroughGain {
-    /// It is taken as 0.
-    Ignored,
-    /// Asked from the subsystem at every communication point.
-    Model,
-    /// Given by the user.
-    Given(f64),
-}
-
 /// `δu = α · ratio · M · e`, `e = L y - ũ(t_i)`, with ũ the corrected input that was held (sadjina2020 eq. 11).
 ///
 /// `M = (1 - L J)^-1` if feed-through is taken into account (eq. 12), else 1. M is never formed: `e' = e + L J e'`
@@ -41,11 +32,10 @@ pub struct Nepce {
     pub alpha: Vec<f64>,
     /// How it scales with the step size.
     pub ratio: StepRatio,
-    /// m + 1 per input, with m the hold order.
+    /// m + 1 per input, with m the order that was really held in the last step.
     power: Vec<i32>,
     /// The same m + 1 for all inputs.
     uniform_power: Option<i32>,
-    gains: Vec<FeedThroughGain>,
     blocks: Vec<Block>,
     defect: Vec<f64>,
     h_last: f64,
@@ -67,23 +57,14 @@ struct Block {
 }
 
 impl Nepce {
-    /// `gains[p]` belongs to feed-through pair p of the network; `hold_order[i]` to input i.
-    pub fn new(
-        network: &Network,
-        alpha: Vec<f64>,
-        ratio: StepRatio,
-        gains: Vec<FeedThroughGain>,
-        hold_order: &[u8],
-    ) -> Self {
-        let power: Vec<i32> = hold_order.iter().map(|&m| i32::from(m) + 1).collect();
-        let first = power.first().copied().unwrap_or(1);
+    /// α of each input; the feed-through of pair p of the network is taken into account if `uses[p]`.
+    pub fn new(network: &Network, alpha: Vec<f64>, ratio: StepRatio, uses: &[bool]) -> Self {
         Nepce {
             alpha,
             ratio,
-            uniform_power: power.iter().all(|&p| p == first).then_some(first),
-            power,
-            blocks: blocks(network, &gains),
-            gains,
+            uniform_power: Some(1),
+            power: vec![1; network.n_inputs],
+            blocks: blocks(network, uses),
             defect: vec![0.0; network.n_inputs],
             h_last: 0.0,
             lasting: None,
@@ -106,10 +87,10 @@ impl Nepce {
 }
 
 /// Blocks of inputs with feed-through between them, in the order in which they can be substituted.
-fn blocks(network: &Network, gains: &[FeedThroughGain]) -> Vec<Block> {
+fn blocks(network: &Network, uses: &[bool]) -> Vec<Block> {
     let mut pairs_of: Vec<Vec<(usize, usize)>> = vec![Vec::new(); network.n_outputs];
-    for (pair, &(output, input)) in network.feed_through.iter().enumerate() {
-        if gains[pair] != FeedThroughGain::Ignored {
+    for (pair, &FeedThroughPair { output, input, .. }) in network.feed_through.iter().enumerate() {
+        if uses[pair] {
             pairs_of[output].push((pair, input));
         }
     }
@@ -169,19 +150,23 @@ impl Checkpointed for Nepce {
     fn save(&self, tape: &mut Checkpoint) {
         tape.push(self.h_last);
         tape.extend(&self.defect);
+        self.power.iter().for_each(|&p| tape.push(f64::from(p)));
+        tape.push(self.uniform_power.map_or(0.0, f64::from));
         self.lasting.iter().flatten().for_each(|list| tape.extend(list));
     }
 
     fn load(&mut self, tape: &mut Checkpoint) {
         self.h_last = tape.pull();
         tape.fill(&mut self.defect);
+        self.power.iter_mut().for_each(|p| *p = tape.pull() as i32);
+        self.uniform_power = Some(tape.pull() as i32).filter(|&p| p > 0);
         self.lasting.iter_mut().flatten().for_each(|list| tape.fill(list));
     }
 }
 
 impl InputCorrection for Nepce {
     fn needs_feed_through(&self) -> bool {
-        self.gains.contains(&FeedThroughGain::Model)
+        !self.blocks.is_empty()
     }
 
     fn apply(&self, macro_span: Span, _stage_span: Span, inputs: Range<usize>, delta: &mut [f64]) {
@@ -213,24 +198,26 @@ impl InputCorrection for Nepce {
                 *e *= if *square > 0.0 { (*product / *square).clamp(0.0, 1.0) } else { 0.0 };
             }
         }
-        for (e, &external) in self.defect.iter_mut().zip(step.external) {
-            if external {
+        for (e, external) in self.defect.iter_mut().zip(step.external) {
+            if external.is_some() {
                 *e = 0.0;
             }
         }
         for block in &mut self.blocks {
-            block.substitute(&mut self.defect, |pair| match self.gains[pair] {
-                FeedThroughGain::Ignored => 0.0,
-                FeedThroughGain::Model => step.feed_through.map_or(0.0, |d| d[pair]),
-                FeedThroughGain::Given(value) => value,
-            });
+            block.substitute(&mut self.defect, |pair| step.feed_through.map_or(0.0, |d| d[pair]));
+        }
+        if let Some(orders) = step.held_order {
+            self.power.iter_mut().zip(orders).for_each(|(power, &m)| *power = i32::from(m) + 1);
+            let first = self.power.first().copied().unwrap_or(1);
+            self.uniform_power = self.power.iter().all(|&p| p == first).then_some(first);
         }
         self.h_last = step.span.h;
     }
 
-    fn restart(&mut self) {
-        self.defect.fill(0.0);
-        self.lasting.iter_mut().flatten().for_each(|list| *list = [0.0; 3]);
-        self.h_last = 0.0;
+    fn restart(&mut self, reached: &Reached<'_>) {
+        reached.for_each_sharp(self.defect.len(), |i| {
+            self.defect[i] = 0.0;
+            self.lasting.iter_mut().for_each(|lists| lists[i] = [0.0; 3]);
+        });
     }
 }

@@ -3,6 +3,7 @@
 use super::{Blame, ErrorEstimator, Estimate};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::energy::BondFlow;
+use crate::feed_through::Reached;
 use crate::step::StepView;
 use crate::subsystem::Span;
 
@@ -102,7 +103,7 @@ impl ErrorEstimator for Energy {
             let e = self.error(k, flow, step.span.h, projection);
             sum += e * e;
         }
-        Estimate { norm: (sum / step.flows.len().max(1) as f64).sqrt(), order: self.order }
+        Estimate::new((sum / step.flows.len().max(1) as f64).sqrt(), self.order)
     }
 
     fn blame(&self, step: &StepView<'_>) -> Option<Blame> {
@@ -112,11 +113,11 @@ impl ErrorEstimator for Energy {
         errors.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(k, _)| Blame::Bond(k))
     }
 
-    fn commit(&mut self, step: &StepView<'_>) {
+    fn commit(&mut self, step: &StepView<'_>, _own: &Estimate) {
         for (total, flow) in self.exchanged.iter_mut().zip(step.flows) {
             *total += flow.exchanged_power * step.span.h;
         }
     }
 
-    fn restart(&mut self) {}
+    fn restart(&mut self, _reached: &Reached<'_>) {}
 }

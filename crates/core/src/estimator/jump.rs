@@ -1,10 +1,10 @@
 //! The jump norm: what inputs jump by at communication points against the range they have moved in.
 
-use super::{Blame, ErrorEstimator, Estimate};
+use super::{Blame, Diagnostics, ErrorEstimator, Estimate};
 use crate::checkpoint::{Checkpoint, Checkpointed};
+use crate::feed_through::Reached;
 use crate::network::Network;
 use crate::step::StepView;
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// `ε = max over groups of rms(a_i / s_i) / (κ tolerance)`, `a` the jump of the held input without its noise, `s` half the range
@@ -36,9 +36,6 @@ pub struct Jump {
     recent: Vec<[[f64; 3]; RECENT]>,
     /// How often each input limited the step.
     limited: Vec<u64>,
-    /// The norm of the last attempt, and the input that limited it.
-    norm: Cell<f64>,
-    limiting: Cell<Option<usize>>,
     /// The norm of the last accepted step.
     before: f64,
     /// The worst step over a discontinuity that nobody knew of.
@@ -72,7 +69,7 @@ const LARGEST: f64 = 1e6;
 /// A norm so many times that of the step before is a discontinuity: control keeps smooth signals near 1.
 const CROSSED: f64 = 50.0;
 /// Steps in which ranges are still found.
-const SETTLED: u64 = 50;
+const WARM_UP: u64 = 50;
 /// The least range, relative to the largest value.
 const LEAST_RANGE: f64 = 1e-6;
 
@@ -102,8 +99,6 @@ impl Jump {
             since_restart: 0,
             recent: vec![[[0.0; 3]; RECENT]; n],
             limited: vec![0; n],
-            norm: Cell::new(0.0),
-            limiting: Cell::new(None),
             before: 0.0,
             crossed: None,
             crossings: 0,
@@ -145,7 +140,11 @@ impl Jump {
     #[inline]
     fn relative(&self, i: usize, step: &StepView<'_>, jumps: &crate::hold::defects::HoldDefects) -> f64 {
         let noise = self.noise[i];
-        let mut a = (jumps.held(i).abs() - AMPLIFIED[jumps.order[i] as usize] * noise).max(0.0);
+        let defect = jumps.held(i).abs();
+        if defect.is_nan() {
+            return f64::INFINITY;
+        }
+        let mut a = (defect - AMPLIFIED[jumps.order[i] as usize] * noise).max(0.0);
         if self.values_only[i] {
             a = a.max(0.25 * (jumps.by_order[1][i].abs() - AMPLIFIED[1] * noise));
         }
@@ -163,7 +162,7 @@ impl Jump {
 
     /// The largest norm of a group, and the input that adds most to it.
     fn worst(&self, step: &StepView<'_>) -> (f64, Option<usize>) {
-        let Some(jumps) = step.jumps else { return (0.0, None) };
+        let Some(jumps) = step.defects else { return (0.0, None) };
         let (mut worst, mut blamed) = (0.0, None);
         for ends in self.begins.windows(2) {
             let group = &self.inputs[ends[0]..ends[1]];
@@ -183,11 +182,11 @@ impl Jump {
         (worst.sqrt() / self.bound, blamed)
     }
 
-    fn look_for_crossing(&mut self, step: &StepView<'_>) {
-        let (Some(input), true) = (self.limiting.get(), !self.settles()) else {
+    fn look_for_crossing(&mut self, step: &StepView<'_>, own: &Estimate) {
+        let (Some(input), false) = (own.limited_by, self.is_warming_up()) else {
             return;
         };
-        let norm = self.norm.get();
+        let norm = own.norm;
         // Where steps cannot be short enough all norms are large.
         if norm < CROSSED * self.before.max(1.0) {
             return;
@@ -258,51 +257,41 @@ impl Checkpointed for Jump {
 }
 
 impl ErrorEstimator for Jump {
-    fn needs_jumps(&self) -> bool {
+    fn needs_defects(&self) -> bool {
         true
     }
 
     fn estimate(&self, step: &StepView<'_>) -> Estimate {
-        let (norm, blamed) = self.worst(step);
-        self.norm.set(norm);
-        self.limiting.set(blamed);
-        let order = blamed.zip(step.jumps).map_or(0, |(i, jumps)| {
-            let m = jumps.order[i];
+        let (norm, limited_by) = self.worst(step);
+        let order = limited_by.zip(step.defects).map_or(0, |(i, defects)| {
+            let m = defects.order[i];
             if self.values_only[i] { m.min(1) } else { m }
         });
-        let norm = if norm.is_nan() { f64::INFINITY } else { norm.clamp(SMALLEST, LARGEST) };
-        Estimate { norm, order: f64::from(order) + 1.0 }
+        let norm = if norm.is_finite() { norm.clamp(SMALLEST, LARGEST) } else { f64::INFINITY };
+        Estimate { norm, order: f64::from(order) + 1.0, limited_by }
     }
 
     fn blame(&self, step: &StepView<'_>) -> Option<Blame> {
         self.worst(step).1.map(Blame::Input)
     }
 
-    fn settles(&self) -> bool {
-        self.steps <= SETTLED || self.since_restart <= LOOK_EVERY
+    fn is_warming_up(&self) -> bool {
+        self.steps <= WARM_UP || self.since_restart <= LOOK_EVERY
     }
 
-    fn limited(&self) -> &[u64] {
-        &self.limited
+    fn diagnostics(&self) -> Diagnostics<'_> {
+        Diagnostics {
+            limited: &self.limited,
+            noise: &self.noise,
+            crossed: self.crossed.map(|worst| (self.crossings, worst)),
+        }
     }
 
-    fn limiting(&self) -> Option<usize> {
-        self.limiting.get()
-    }
-
-    fn noise(&self) -> &[f64] {
-        &self.noise
-    }
-
-    fn crossed(&self) -> Option<(u64, Crossed)> {
-        self.crossed.map(|worst| (self.crossings, worst))
-    }
-
-    fn commit(&mut self, step: &StepView<'_>) {
-        let Some(jumps) = step.jumps else { return };
-        self.look_for_crossing(step);
-        self.before = self.norm.get();
-        if let Some(i) = self.limiting.get() {
+    fn commit(&mut self, step: &StepView<'_>, own: &Estimate) {
+        let Some(jumps) = step.defects else { return };
+        self.look_for_crossing(step, own);
+        self.before = own.norm;
+        if let Some(i) = own.limited_by {
             self.limited[i] += 1;
         }
         let ranges = self.low.iter_mut().zip(&mut self.high).zip(&mut self.inverse);
@@ -326,7 +315,7 @@ impl ErrorEstimator for Jump {
         }
     }
 
-    fn restart(&mut self) {
+    fn restart(&mut self, _reached: &Reached<'_>) {
         self.since_restart = 0;
     }
 }

@@ -11,7 +11,7 @@ pub use predictor::{OutputTolerance, Predictor};
 pub use richardson::{Constants, Richardson, Tolerance};
 
 use crate::checkpoint::Checkpointed;
-use crate::feed_through::Structure;
+use crate::feed_through::{Reached, Structure};
 use crate::network::Network;
 use crate::step::StepView;
 
@@ -22,6 +22,29 @@ pub struct Estimate {
     pub norm: f64,
     /// The norm grows like `h^order`; controllers scale their gains by it.
     pub order: f64,
+    /// The input (flat) that limits the step, if the estimator tells.
+    pub limited_by: Option<usize>,
+}
+
+impl Estimate {
+    /// No error at all.
+    pub const NONE: Estimate = Estimate { norm: 0.0, order: 1.0, limited_by: None };
+
+    /// A norm that says nothing about which input limits the step.
+    pub fn new(norm: f64, order: f64) -> Self {
+        Estimate { norm, order, limited_by: None }
+    }
+}
+
+/// What an estimator found out beside its norms, for people.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Diagnostics<'a> {
+    /// How often each input limited the step; empty if that is not counted.
+    pub limited: &'a [u64],
+    /// Noise of every input in its unit; empty if it is not looked for. Defects below a multiple of it say nothing.
+    pub noise: &'a [f64],
+    /// How many steps crossed a discontinuity that was not announced, and the worst of them.
+    pub crossed: Option<(u64, Crossed)>,
 }
 
 /// A second solution that an estimator needs: one step of twice the size, from a saved state.
@@ -55,38 +78,24 @@ pub trait ErrorEstimator: Checkpointed {
     /// Looks at the structure of the network once, at initialization; members in `refreshed` re-read their outputs.
     fn prepare(&mut self, _network: &Network, _structure: &Structure, _refreshed: &[usize]) {}
 
-    /// Whether it needs the jumps of all hold orders.
-    fn needs_jumps(&self) -> bool {
+    /// Whether it needs the defects of all hold orders.
+    fn needs_defects(&self) -> bool {
         false
     }
 
-    /// Whether it still finds its scales: norms steer, but say nothing of the error.
-    fn settles(&self) -> bool {
+    /// Whether it still finds its scales: no step is taken back because of its norms.
+    fn is_warming_up(&self) -> bool {
         false
     }
 
-    /// How often each input limited the step, if it counts that.
-    fn limited(&self) -> &[u64] {
-        &[]
-    }
-
-    /// The input that limited the last step, if it tells.
-    fn limiting(&self) -> Option<usize> {
-        None
-    }
-
-    /// Noise of every input in its unit, if it looks for that: jumps below a multiple of it say nothing.
-    fn noise(&self) -> &[f64] {
-        &[]
-    }
-
-    /// How many steps crossed a discontinuity that nobody knew of, and the worst of them.
-    fn crossed(&self) -> Option<(u64, Crossed)> {
-        None
+    /// What it found out beside its norms.
+    fn diagnostics(&self) -> Diagnostics<'_> {
+        Diagnostics::default()
     }
 
     /// The norm of an attempted step.
     fn estimate(&self, step: &StepView<'_>) -> Estimate;
+
     /// What contributes most to the norm.
     fn blame(&self, _step: &StepView<'_>) -> Option<Blame> {
         None
@@ -100,8 +109,9 @@ pub trait ErrorEstimator: Checkpointed {
     /// Replaces outputs in `y` by better ones, which are passed on and recorded instead. Asked after a step is accepted.
     fn improve(&self, _step: &StepView<'_>, _y: &mut [f64]) {}
 
-    /// Learns from an accepted step.
-    fn commit(&mut self, step: &StepView<'_>);
-    /// Forgets the past after an event.
-    fn restart(&mut self);
+    /// Learns from an accepted step, of which `own` was its estimate.
+    fn commit(&mut self, step: &StepView<'_>, own: &Estimate);
+
+    /// Forgets the past of what an event reaches.
+    fn restart(&mut self, reached: &Reached<'_>);
 }

@@ -2,6 +2,7 @@
 
 use super::{Blame, ErrorEstimator, Estimate};
 use crate::checkpoint::{Checkpoint, Checkpointed};
+use crate::feed_through::Reached;
 use crate::step::StepView;
 
 /// Tolerance of one output.
@@ -86,7 +87,7 @@ impl ErrorEstimator for Predictor {
     fn estimate(&self, step: &StepView<'_>) -> Estimate {
         let mut norm = 0.0f64;
         self.each(step, |_, e| norm = if e.is_nan() { f64::INFINITY } else { norm.max(e) });
-        Estimate { norm, order: f64::from(self.hold_order) + 1.0 }
+        Estimate::new(norm, f64::from(self.hold_order) + 1.0)
     }
 
     fn blame(&self, step: &StepView<'_>) -> Option<Blame> {
@@ -99,14 +100,14 @@ impl ErrorEstimator for Predictor {
         worst.map(|(i, _)| Blame::Output(i))
     }
 
-    fn commit(&mut self, step: &StepView<'_>) {
+    fn commit(&mut self, step: &StepView<'_>, _own: &Estimate) {
         if self.len == 0 {
             self.push(step.span.start, step.y_prev);
         }
         self.push(step.span.end, step.y_fresh);
     }
 
-    fn restart(&mut self) {
+    fn restart(&mut self, _reached: &Reached<'_>) {
         self.len = 0;
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{BigStep, Blame, ErrorEstimator, Estimate};
 use crate::checkpoint::{Checkpoint, Checkpointed};
-use crate::feed_through::Structure;
+use crate::feed_through::{Reached, Structure};
 use crate::network::Network;
-use crate::step::StepView;
+use crate::step::{Doubled, StepView};
 
 /// How much error an output may have: `absolute + relative · max(|y| at both ends)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,15 +61,35 @@ pub struct Richardson {
     pub extrapolate: bool,
     /// k of each input, as it is set.
     hold_order: Vec<u8>,
-    /// For every output: k, and whether a held input reaches it at once.
-    outputs: Vec<(u8, bool)>,
+    outputs: Vec<OutputRule>,
+}
+
+/// How an output depends on held inputs.
+#[derive(Clone, Debug, Default)]
+struct OutputRule {
+    /// k, the lowest order of the inputs that matter.
+    order: u8,
+    /// A held input reaches it at once.
+    direct: bool,
+    /// The inputs that matter, flat.
+    inputs: Vec<usize>,
+}
+
+impl OutputRule {
+    /// How many nodes are behind the inputs that matter.
+    fn nodes(&self, pair: &Doubled<'_>) -> usize {
+        let counts = || self.inputs.iter().map(|&i| usize::from(pair.counts[i]));
+        let known = if pair.is_whole { pair.known() } else { counts().fold(pair.known(), usize::min) };
+        (usize::from(self.order) + 1).min(known)
+    }
 }
 
 impl Richardson {
     /// One tolerance per output, one hold order per input.
     pub fn new(tolerance: Vec<Tolerance>, hold_order: Vec<u8>, big: BigStep) -> Self {
         let k = hold_order.iter().copied().min().unwrap_or(0);
-        let outputs = vec![(k, false); tolerance.len()];
+        let rule = OutputRule { order: k, ..OutputRule::default() };
+        let outputs = vec![rule; tolerance.len()];
         Richardson {
             tolerance,
             big,
@@ -86,15 +106,15 @@ impl Richardson {
     }
 
     fn each(&self, step: &StepView<'_>, mut take: impl FnMut(usize, f64)) -> bool {
-        let Some((big, divisors)) = self.divisors(step) else { return false };
-        for (i, (&(k, direct), y)) in self.outputs.iter().zip(step.y_fresh).enumerate() {
-            let column = usize::from(direct && self.constants == Constants::PerOutput);
-            take(i, (big[i] - y) / divisors[usize::from(k)][column]);
+        let (Some(pair), Some((big, divisors))) = (step.doubled, self.divisors(step)) else { return false };
+        for (i, (rule, y)) in self.outputs.iter().zip(step.y_fresh).enumerate() {
+            let column = usize::from(rule.direct && self.constants == Constants::PerOutput);
+            take(i, (big[i] - y) / divisors[rule.nodes(&pair) - 1][column]);
         }
         true
     }
 
-    /// The outputs of the big step, and `c - 1` for every order, without and with feed-through.
+    /// The outputs of the big step, and `c - 1` for one, two and three nodes, without and with feed-through.
     fn divisors<'a>(&self, step: &StepView<'a>) -> Option<(&'a [f64], [[f64; 2]; 3])> {
         let pair = step.doubled.as_ref()?;
         let big = match self.big {
@@ -102,9 +122,9 @@ impl Richardson {
             BigStep::Modified => pair.modified,
         }?;
         let (middle, end) = (step.span.start - pair.start, step.span.end - pair.start);
-        let known = pair.nodes.len().min(pair.later_nodes.len()).min(big.nodes.len());
-        let divisors = [0, 1, 2].map(|k: usize| {
-            let count = (k + 1).min(known);
+        let known = pair.known().min(big.nodes.len());
+        let divisors = [1, 2, 3].map(|nodes: usize| {
+            let count = nodes.min(known);
             let relative = |nodes: &[f64]| -> [f64; 3] {
                 std::array::from_fn(|j| nodes.get(j).map_or(0.0, |n| n - pair.start))
             };
@@ -151,17 +171,14 @@ impl ErrorEstimator for Richardson {
             let takes = network.members[network.owner_of_input[i]].capabilities.input_derivatives;
             self.hold_order[i].min(takes)
         };
-        for (o, slot) in self.outputs.iter_mut().enumerate() {
+        for (o, rule) in self.outputs.iter_mut().enumerate() {
             let s = network.owner_of_output[o];
             let direct = !structure.feeds_through[o].is_empty() && !refreshed.contains(&s);
             let coupled = network.members[s].inputs.clone().filter(|&i| network.wiring.is_coupled(i));
-            let k = if direct {
-                structure.feeds_through[o].iter().map(|&i| order(i)).min()
-            } else {
-                coupled.map(order).min()
-            };
+            let inputs = if direct { structure.feeds_through[o].clone() } else { coupled.collect() };
             // An output that no coupling reaches has no coupling error, whatever it is divided by.
-            *slot = (k.unwrap_or(2), direct);
+            let order = inputs.iter().map(|&i| order(i)).min().unwrap_or(2);
+            *rule = OutputRule { order, direct, inputs };
         }
     }
 
@@ -173,14 +190,13 @@ impl ErrorEstimator for Richardson {
             // An output with tolerance 0 that is exact is not wrong.
             sum += if error == 0.0 { 0.0 } else { e * e };
         });
-        let known = step.doubled.map_or(1, |d| d.nodes.len().min(d.later_nodes.len()));
-        let order = |&(k, direct): &(u8, bool)| {
-            let k = usize::from(k).min(known - 1);
-            k as f64 + if direct { 1.0 } else { 2.0 }
+        let order = |rule: &OutputRule| {
+            let nodes = step.doubled.map_or(1, |pair| rule.nodes(&pair));
+            nodes as f64 + if rule.direct { 0.0 } else { 1.0 }
         };
         let lowest = self.outputs.iter().map(order).fold(f64::INFINITY, f64::min);
         let n = self.tolerance.len().max(1) as f64;
-        Estimate { norm: (sum / n).sqrt(), order: if lowest.is_finite() { lowest } else { 2.0 } }
+        Estimate::new((sum / n).sqrt(), if lowest.is_finite() { lowest } else { 2.0 })
     }
 
     fn blame(&self, step: &StepView<'_>) -> Option<Blame> {
@@ -200,13 +216,13 @@ impl ErrorEstimator for Richardson {
 
     fn improve(&self, step: &StepView<'_>, y: &mut [f64]) {
         self.each(step, |i, error| {
-            if self.outputs[i].1 {
+            if self.outputs[i].direct {
                 y[i] -= error;
             }
         });
     }
 
-    fn commit(&mut self, _step: &StepView<'_>) {}
+    fn commit(&mut self, _step: &StepView<'_>, _own: &Estimate) {}
 
-    fn restart(&mut self) {}
+    fn restart(&mut self, _reached: &Reached<'_>) {}
 }

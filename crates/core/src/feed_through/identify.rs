@@ -5,7 +5,8 @@
 //! and is trusted as far as it foretold the next difference.
 
 use crate::checkpoint::{Checkpoint, Checkpointed};
-use crate::network::{Network, Wiring};
+use super::{FeedThroughPair, GainSource, Reached};
+use crate::network::Network;
 use crate::subsystem::Span;
 
 /// Points of a fourth difference.
@@ -43,8 +44,6 @@ pub enum Role {
     Improved,
     /// It is only known, to whoever asks.
     Known,
-    /// Nothing, unless it turns out that the member does not recompute its outputs as it claims.
-    Waiting,
 }
 
 #[derive(Clone, Debug)]
@@ -137,16 +136,16 @@ impl Identifier {
         let member = |&(s, role): &(usize, Role)| {
             let m = &network.members[s];
             let pairs = &network.feed_through[m.feed_through.clone()];
-            let fed = |i: &usize| !m.feed_through_known || pairs.iter().any(|(_, input)| input == i);
-            let feeding = |o: &usize| !m.feed_through_known || pairs.iter().any(|(output, _)| output == o);
+            let fed = |i: &usize| !m.knows_feed_through() || pairs.iter().any(|pair| pair.input == *i);
+            let feeding = |o: &usize| !m.knows_feed_through() || pairs.iter().any(|pair| pair.output == *o);
             let inputs: Vec<usize> =
                 m.inputs.clone().filter(|&i| network.wiring.is_coupled(i) && usable(i)).filter(fed).collect();
             let outputs: Vec<usize> = m.outputs.clone().filter(feeding).collect();
             let (n, k) = (inputs.len(), outputs.len());
-            let place = |&(output, input): &(usize, usize)| {
+            let place = |pair: &FeedThroughPair| {
                 Some(
-                    outputs.iter().position(|&o| o == output)? * n
-                        + inputs.iter().position(|&i| i == input)?,
+                    outputs.iter().position(|&o| o == pair.output)? * n
+                        + inputs.iter().position(|&i| i == pair.input)?,
                 )
             };
             let numbered = m.feed_through.clone().zip(pairs);
@@ -179,18 +178,17 @@ impl Identifier {
 
     /// Whether outputs are improved by what was found.
     pub fn improves(&self) -> bool {
-        self.members.iter().any(|m| m.role != Role::Known)
+        self.members.iter().any(|m| m.role == Role::Improved)
     }
 
-    /// The outputs of `member`, which cannot be refreshed after all, are improved from now on.
-    pub(crate) fn wake(&mut self, member: usize) {
-        let waiting = self.members.iter_mut().filter(|m| m.member == member && m.role == Role::Waiting);
-        waiting.for_each(|m| m.role = Role::Improved);
+    /// Whether the outputs of member `s` are improved by what was found.
+    pub(crate) fn improves_member(&self, s: usize) -> bool {
+        self.members.iter().any(|m| m.member == s && m.role == Role::Improved)
     }
 
-    /// `y += confidence · D (L y - u)`, u the inputs that `acted` on the subsystem at the end of the step.
-    pub(crate) fn improve(&self, wiring: &Wiring, acted: impl Fn(usize) -> f64, y: &mut [f64]) {
-        for member in self.members.iter().filter(|m| m.role == Role::Improved) {
+    /// `y += confidence · D · defect`, `defect` being how far each input of member `s` is from what acted on it.
+    pub(crate) fn respond(&self, s: usize, defect: impl Fn(usize) -> f64, y: &mut [f64]) {
+        for member in self.members.iter().filter(|m| m.member == s) {
             let n = member.inputs.len();
             for (o, &output) in member.outputs.iter().enumerate() {
                 let confidence = member.confidence(o);
@@ -198,8 +196,7 @@ impl Identifier {
                     continue;
                 }
                 let row = &member.d[o * n..(o + 1) * n];
-                let defects = member.inputs.iter().map(|&i| wiring.row(i, y) - acted(i));
-                let owed: f64 = row.iter().zip(defects).map(|(d, e)| d * e).sum();
+                let owed: f64 = row.iter().zip(&member.inputs).map(|(d, &i)| d * defect(i)).sum();
                 if owed.is_finite() {
                     y[output] += confidence * owed;
                 }
@@ -208,7 +205,13 @@ impl Identifier {
     }
 
     /// Learns from an accepted step: what `acted` and what was answered.
-    pub(crate) fn commit(&mut self, span: Span, acted: impl Fn(usize) -> f64, y: &[f64]) {
+    pub(crate) fn commit(
+        &mut self,
+        span: Span,
+        acted: impl Fn(usize) -> f64,
+        _mean: impl Fn(usize) -> f64,
+        y: &[f64],
+    ) {
         self.times.rotate_right(1);
         self.times[0] = span.end;
         self.len = (self.len + 1).min(POINTS);
@@ -218,7 +221,7 @@ impl Identifier {
             1.0 / others.product::<f64>()
         });
         let ready = self.len == POINTS;
-        for member in self.members.iter_mut().filter(|m| m.role != Role::Waiting) {
+        for member in &mut self.members {
             member.u.rotate_right(1);
             member.y.rotate_right(1);
             member.u[0].iter_mut().zip(&member.inputs).for_each(|(u, &i)| *u = acted(i));
@@ -230,14 +233,14 @@ impl Identifier {
     }
 
     /// Forgets the points, not the gains, after an event.
-    pub fn restart(&mut self) {
+    pub fn restart(&mut self, _reached: &Reached<'_>) {
         self.len = 0;
     }
 
     /// Everything that was found.
     pub fn found(&self) -> Vec<Identified> {
         let mut list = Vec::new();
-        for m in self.members.iter().filter(|m| m.role != Role::Waiting) {
+        for m in &self.members {
             for (o, &output) in m.outputs.iter().enumerate() {
                 for (k, &input) in m.inputs.iter().enumerate() {
                     let gain = m.d[o * m.inputs.len() + k];
@@ -248,10 +251,10 @@ impl Identifier {
         list
     }
 
-    /// Writes `confidence · D` of the pairs of its members into the list of all pairs.
-    pub(crate) fn fill(&self, d: &mut [f64]) {
-        for m in self.members.iter().filter(|m| m.role != Role::Waiting) {
-            for &(pair, at) in &m.pairs {
+    /// Writes `confidence · D` of those of all `pairs` whose gains are identified.
+    pub(crate) fn fill(&self, pairs: &[FeedThroughPair], d: &mut [f64]) {
+        for m in &self.members {
+            for &(pair, at) in m.pairs.iter().filter(|(pair, _)| pairs[*pair].gain == GainSource::Identified) {
                 d[pair] = m.confidence(at / m.inputs.len()) * m.d[at];
             }
         }

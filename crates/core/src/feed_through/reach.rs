@@ -1,126 +1,192 @@
 //! Which inputs a discontinuity reaches. Along connections and feed-through they jump at the same instant; what the subsystems of
-//! these inputs give to others has a kink. All others stay smooth, and their past goes on to foretell them.
+//! these inputs give to others has a kink, and what theirs give another curvature. All others stay smooth.
 
 use super::Structure;
 use crate::network::Network;
+use crate::time::history::Break;
 use std::ops::Range;
 
+/// What a discontinuity does to the inputs of a network.
+#[derive(Clone, Copy, Debug)]
+pub enum Reached<'a> {
+    /// Nobody knows: all of them may jump.
+    Everything,
+    /// These, each named once, flat.
+    Some(&'a [(u32, Break)]),
+}
+
+impl Reached<'_> {
+    /// Calls `forget` for every one of `n` inputs whose value or slope jumps.
+    pub fn for_each_sharp(&self, n: usize, mut forget: impl FnMut(usize)) {
+        match self {
+            Reached::Everything => (0..n).for_each(forget),
+            Reached::Some(list) => {
+                list.iter().filter(|(_, how)| *how == Break::Sharp).for_each(|&(i, _)| forget(i as usize));
+            }
+        }
+    }
+}
+
 /// Finds the inputs that jump or bend with a subsystem's outputs or with a known signal; allocates nothing after `new`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
     /// The inputs that each output feeds.
-    fed: Vec<Vec<u32>>,
+    inputs_fed_by: Vec<Vec<u32>>,
     /// The outputs that each input feeds through to.
     through: Vec<Vec<u32>>,
     /// The outputs of the subsystem of each input.
     beside: Vec<Range<usize>>,
+    owner: Vec<usize>,
     reached: Vec<bool>,
-    list: Vec<u32>,
+    list: Vec<(u32, Break)>,
+    /// How many inputs of the list jump.
+    jumping: usize,
+    /// Members one of whose inputs jumps, or whose outputs do by themselves.
+    touched: Vec<bool>,
 }
 
 impl Reach {
-    /// For a network whose feed-through is known as far as it will be: what nobody knows is taken for possible.
+    /// For a network whose feed-through is known as far as it will be: what is unknown is taken for possible.
     pub fn new(network: &Network) -> Self {
-        let mut fed = vec![Vec::new(); network.n_outputs];
+        let mut inputs_fed_by = vec![Vec::new(); network.n_outputs];
         for i in 0..network.n_inputs {
-            network.wiring.sources(i).for_each(|(output, _)| fed[output].push(i as u32));
+            network.wiring.sources(i).for_each(|(output, _)| inputs_fed_by[output].push(i as u32));
         }
         let mut through = vec![Vec::new(); network.n_inputs];
         for (output, inputs) in Structure::possible_feed_through(network).iter().enumerate() {
             inputs.iter().for_each(|&i| through[i].push(output as u32));
         }
         let n = network.n_inputs;
-        let beside = network.owner_of_input.iter().map(|&s| network.members[s].outputs.clone()).collect();
-        Reach { fed, through, beside, reached: vec![false; n], list: Vec::with_capacity(n) }
+        Reach {
+            inputs_fed_by,
+            through,
+            beside: network.owner_of_input.iter().map(|&s| network.members[s].outputs.clone()).collect(),
+            owner: network.owner_of_input.clone(),
+            reached: vec![false; n],
+            list: Vec::with_capacity(n),
+            jumping: 0,
+            touched: vec![false; network.members.len()],
+        }
     }
 
     /// Begins anew.
     pub fn clear(&mut self) {
-        self.list.iter().for_each(|&i| self.reached[i as usize] = false);
+        self.list.iter().for_each(|&(i, _)| self.reached[i as usize] = false);
         self.list.clear();
+        self.touched.fill(false);
+        self.jumping = 0;
     }
 
-    /// Adds what jumps with `output`.
-    pub fn add_output(&mut self, output: usize) {
+    /// Adds what jumps with the `outputs` of member `s`.
+    pub fn add_member(&mut self, s: usize, outputs: Range<usize>) {
+        self.touched[s] = true;
         let from = self.list.len();
-        self.feed(output);
-        self.spread(from);
+        outputs.for_each(|output| self.feed(output, Break::Sharp));
+        self.spread(from, Break::Sharp);
+        self.jumping = self.list.len();
     }
 
-    /// Adds `input`, which follows a known signal, and what jumps with it.
-    pub fn add_input(&mut self, input: usize) {
+    /// Adds `input`, which jumps, and what jumps with it. Before anything bends.
+    pub fn add_jump(&mut self, input: usize) {
         let from = self.list.len();
-        self.add(input as u32);
-        self.spread(from);
+        self.add(input as u32, Break::Sharp);
+        self.spread(from, Break::Sharp);
+        self.jumping = self.list.len();
     }
 
-    /// Adds what bends where the inputs that were added jump.
-    pub fn add_kinks(&mut self) {
-        let jumping = self.list.len();
-        for k in 0..jumping {
-            let input = self.list[k] as usize;
-            self.beside[input].clone().for_each(|output| self.feed(output));
+    /// Adds `input`, which bends, and what bends with it at the same instant. After everything that jumps.
+    pub fn add_bend(&mut self, input: usize) {
+        let from = self.list.len();
+        self.add(input as u32, Break::Sharp);
+        self.spread(from, Break::Sharp);
+    }
+
+    /// Adds what bends where inputs jump, and what curves where they bend.
+    pub fn add_consequences(&mut self) {
+        for k in 0..self.jumping {
+            self.touched[self.owner[self.list[k].0 as usize]] = true;
         }
-        self.spread(jumping);
+        let bent = self.list.len();
+        self.follow_up(0..self.jumping, bent, Break::Sharp);
+        let curved = self.list.len();
+        self.follow_up(self.jumping..curved, curved, Break::Soft);
+    }
+
+    /// The subsystems of the inputs in `causes` give others something that is broken.
+    fn follow_up(&mut self, causes: Range<usize>, from: usize, how: Break) {
+        for k in causes {
+            let input = self.list[k].0 as usize;
+            self.beside[input].clone().for_each(|output| self.feed(output, how));
+        }
+        self.spread(from, how);
     }
 
     /// The inputs that were reached.
-    pub fn inputs(&self) -> &[u32] {
+    pub fn inputs(&self) -> &[(u32, Break)] {
         &self.list
     }
 
-    fn spread(&mut self, mut next: usize) {
-        while let Some(&input) = self.list.get(next) {
+    /// Whether an input of member `s` jumps, or its outputs do by themselves.
+    pub fn touches(&self, s: usize) -> bool {
+        self.touched[s]
+    }
+
+    fn spread(&mut self, mut next: usize, how: Break) {
+        while let Some(&(input, _)) = self.list.get(next) {
             for k in 0..self.through[input as usize].len() {
-                self.feed(self.through[input as usize][k] as usize);
+                self.feed(self.through[input as usize][k] as usize, how);
             }
             next += 1;
         }
     }
 
-    fn feed(&mut self, output: usize) {
-        for k in 0..self.fed[output].len() {
-            self.add(self.fed[output][k]);
+    fn feed(&mut self, output: usize, how: Break) {
+        for k in 0..self.inputs_fed_by[output].len() {
+            self.add(self.inputs_fed_by[output][k], how);
         }
     }
 
-    fn add(&mut self, input: u32) {
+    fn add(&mut self, input: u32, how: Break) {
         if !std::mem::replace(&mut self.reached[input as usize], true) {
-            self.list.push(input);
+            self.list.push((input, how));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Reach;
+    use super::*;
 
-    /// Input 3 → output 0 → input 1 → output 1 → input 2, which output 2 does not follow at once; that feeds input 0.
+    /// A chain of five members 0 → 1 → 2 → 3 → 4, input k of member k, output k feeds input k + 1; the first three feed through.
+    fn chain() -> Reach {
+        let n = 5;
+        Reach {
+            inputs_fed_by: (0..n).map(|k| if k + 1 < n { vec![k as u32 + 1] } else { vec![] }).collect(),
+            through: (0..n).map(|k| if k < 2 { vec![k as u32] } else { vec![] }).collect(),
+            beside: (0..n).map(|k| k..k + 1).collect(),
+            owner: (0..n).collect(),
+            reached: vec![false; n],
+            list: Vec::new(),
+            jumping: 0,
+            touched: vec![false; n],
+        }
+    }
+
     #[test]
-    fn a_jump_goes_along_connections_and_feed_through() {
-        let mut reach = Reach {
-            fed: vec![vec![1], vec![2], vec![0]],
-            through: vec![vec![], vec![1], vec![], vec![0]],
-            beside: vec![0..0, 0..2, 2..3, 0..0],
-            reached: vec![false; 4],
-            list: Vec::with_capacity(4),
-        };
-        let mut from = |add: fn(&mut Reach, usize), what: usize| {
-            reach.clear();
-            add(&mut reach, what);
-            let mut list = reach.inputs().to_vec();
-            list.sort_unstable();
-            list
-        };
-        assert_eq!(from(Reach::add_output, 0), [1, 2]);
-        assert_eq!(from(Reach::add_output, 1), [2]);
-        assert_eq!(from(Reach::add_output, 2), [0]);
-        assert_eq!(from(Reach::add_input, 3), [1, 2, 3]);
-        let bent = |reach: &mut Reach, input: usize| {
-            reach.add_input(input);
-            reach.add_kinks();
-        };
-        assert_eq!(from(bent, 3), [0, 1, 2, 3]);
-        assert_eq!(from(bent, 0), [0]);
+    fn a_jump_goes_along_feed_through_then_bends_then_curves() {
+        let mut reach = chain();
+        reach.add_jump(1);
+        reach.add_consequences();
+        assert_eq!(reach.inputs(), [(1, Break::Sharp), (2, Break::Sharp), (3, Break::Sharp), (4, Break::Soft)]);
+        assert_eq!([0, 1, 2, 3].map(|s| reach.touches(s)), [false, true, true, false]);
+        reach.clear();
+        reach.add_bend(1);
+        reach.add_consequences();
+        assert_eq!(reach.inputs(), [(1, Break::Sharp), (2, Break::Sharp), (3, Break::Soft)]);
+        reach.clear();
+        reach.add_member(3, 3..4);
+        reach.add_consequences();
+        assert_eq!(reach.inputs(), [(4, Break::Sharp)]);
+        assert!(reach.touches(3) && reach.touches(4) && !reach.touches(2));
     }
 }

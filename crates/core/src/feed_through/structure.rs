@@ -1,7 +1,6 @@
 //! Direct feed-through of the whole system as a graph: algebraic loops, nilpotency, and what an error estimate is worth.
 
-use crate::network::{Member, Network, graph};
-use crate::subsystem::{Inputs, SubsystemError};
+use crate::network::{Network, graph};
 
 /// The feed-through graph of a network (arnold2013 §2).
 ///
@@ -61,22 +60,21 @@ impl Structure {
     /// The inputs that each output may feed through: what is declared or was probed, and every pair of an unknown member.
     pub(super) fn possible_feed_through(network: &Network) -> Vec<Vec<usize>> {
         let mut feeds_through = vec![Vec::new(); network.n_outputs];
-        for member in network.members.iter().filter(|m| !m.feed_through_known && m.probed.is_none()) {
+        for member in network.members.iter().filter(|m| !m.knows_feed_through()) {
             for output in member.outputs.clone() {
                 feeds_through[output].extend(member.inputs.clone());
             }
         }
-        for (output, input) in network.feed_through_pairs() {
-            feeds_through[output].push(input);
+        for pair in &network.feed_through {
+            feeds_through[pair.output].push(pair.input);
         }
         feeds_through
     }
 
     /// The structure; `possible` takes every pair of an unknown member for feed-through.
     pub(crate) fn with_possible(network: &Network, possible: bool) -> Self {
-        let is_unknown = |m: &Member| !m.feed_through_known && m.probed.is_none();
         let unknown: Vec<usize> =
-            (0..network.members.len()).filter(|&s| is_unknown(&network.members[s])).collect();
+            (0..network.members.len()).filter(|&s| !network.members[s].knows_feed_through()).collect();
         let mut feeds_through = Structure::possible_feed_through(network);
         if !possible {
             for output in unknown.iter().flat_map(|&s| network.members[s].outputs.clone()) {
@@ -215,51 +213,4 @@ fn shortest_cycle(
         }
     }
     path
-}
-
-/// Sizes of the perturbations of a probe, relative to `1 + |u|`: small, since a simulator that cannot be evaluated may
-/// not recover from it.
-const PERTURBATIONS: [f64; 4] = [1e-6, -1e-6, 1e-3, -1e-3];
-
-/// A change below this share of an output is round-off.
-const ROUND_OFF: f64 = 1e-13;
-
-/// Finds the feed-through of member `s` by perturbing its inputs around `u` (flat) while time stands still, and leaves
-/// the member with `u` again.
-///
-/// What it finds is evidence at this point, not proof: an output that is insensitive here may not be elsewhere. A
-/// member that refuses to be evaluated stays unknown, and its error is returned.
-pub fn probe_feed_through(network: &mut Network, s: usize, u: &[f64]) -> Result<(), SubsystemError> {
-    let member = &mut network.members[s];
-    let mut inputs = u[member.inputs.clone()].to_vec();
-    let mut base = vec![0.0; member.outputs.len()];
-    let mut moved = base.clone();
-    member.simulator.evaluate(Inputs::constant(&inputs), &mut base)?;
-    let mut pairs = Vec::new();
-    let mut refused = None;
-    'inputs: for i in 0..inputs.len() {
-        let value = inputs[i];
-        let mut depends = vec![false; base.len()];
-        for share in PERTURBATIONS {
-            inputs[i] = value + share * (1.0 + value.abs());
-            if let Err(error) = member.simulator.evaluate(Inputs::constant(&inputs), &mut moved) {
-                refused = Some(error);
-                inputs[i] = value;
-                break 'inputs;
-            }
-            for (depends, (a, b)) in depends.iter_mut().zip(base.iter().zip(&moved)) {
-                *depends |= b.is_finite() && (a - b).abs() > ROUND_OFF * a.abs();
-            }
-        }
-        inputs[i] = value;
-        let found = (0..base.len()).filter(|&o| depends[o]);
-        pairs.extend(found.map(|o| (member.outputs.start + o, member.inputs.start + i)));
-    }
-    member.simulator.evaluate(Inputs::constant(&inputs), &mut base)?;
-    if let Some(error) = refused {
-        return Err(error);
-    }
-    pairs.sort_unstable();
-    member.probed = Some(pairs);
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! How far the new inputs are from what holds of order 0, 1 and 2 would have said.
+//! How far the new inputs are from what holds of order 0, 1 and 2 would have predicted.
 
 use crate::hold::lagrange;
 use crate::time::history::History;
@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// `u_new - p_m(t_new)` of every input for every order m, p_m the polynomial through the nodes of the past at their true times.
 ///
-/// An order that the history is too short for has the jump of the highest one that is possible.
+/// An order that the history is too short for has the defect of the highest one that is possible.
 #[derive(Clone, Debug)]
 pub struct HoldDefects {
     /// By order, then by input.
@@ -20,7 +20,7 @@ impl HoldDefects {
         HoldDefects { by_order: [vec![0.0; n], vec![0.0; n], vec![0.0; n]], order: vec![0; n] }
     }
 
-    /// Compares `fresh` at `t` with what `nodes` foretold, for a range of inputs that were held with `order`.
+    /// Compares `fresh` at `t` with what `nodes` predict, for a range of inputs that were held with `order`.
     pub(crate) fn look(
         &mut self,
         nodes: &History,
@@ -32,6 +32,11 @@ impl HoldDefects {
         let available = nodes.len().saturating_sub(1).min(2) as u8;
         for (used, &wanted) in self.order[inputs.clone()].iter_mut().zip(&order[inputs.clone()]) {
             *used = wanted.min(available);
+        }
+        if !nodes.is_whole() {
+            for i in inputs.clone() {
+                self.order[i] = self.order[i].min(nodes.count(i).saturating_sub(1) as u8);
+            }
         }
         let [line, parabola] = [1, 2].map(|m| lagrange(nodes, t, available.min(m)));
         let [zero, one, two] = &mut self.by_order;
@@ -46,13 +51,7 @@ impl HoldDefects {
         }
     }
 
-    /// Becomes a copy of `other`, which is about as many inputs.
-    pub(crate) fn copy_from(&mut self, other: &HoldDefects) {
-        self.by_order.iter_mut().zip(&other.by_order).for_each(|(own, its)| own.copy_from_slice(its));
-        self.order.copy_from_slice(&other.order);
-    }
-
-    /// The jump of input `i` against the hold that was used.
+    /// The defect of input `i` against the hold that was used.
     #[inline]
     pub fn held(&self, i: usize) -> f64 {
         self.by_order[self.order[i] as usize][i]

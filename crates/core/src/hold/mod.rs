@@ -11,6 +11,7 @@ pub use variable::{Feed, Variable};
 
 use crate::checkpoint::Checkpointed;
 use crate::step::StepView;
+use crate::feed_through::Reached;
 use crate::subsystem::Span;
 use crate::time::history::History;
 use std::ops::Range;
@@ -45,8 +46,17 @@ pub trait Extrapolation: Checkpointed {
     /// The order it is set to for every input.
     fn orders(&self) -> &[u8];
 
-    /// Whether `commit` needs the jumps of all orders.
-    fn needs_jumps(&self) -> bool {
+    /// The order with which input `i` is really held, from these nodes: lower while the past is short or where its subsystem follows
+    /// no derivatives.
+    fn order_held(&self, nodes: &History, i: usize) -> u8;
+
+    /// Whether orders change as the run goes on.
+    fn orders_vary(&self) -> bool {
+        false
+    }
+
+    /// Whether `commit` needs the defects of all orders.
+    fn needs_defects(&self) -> bool {
         false
     }
 
@@ -71,6 +81,6 @@ pub trait Extrapolation: Checkpointed {
         true
     }
 
-    /// Forgets the past of some inputs after an event, of all if none are named.
-    fn restart(&mut self, _inputs: Option<&[u32]>) {}
+    /// Forgets the past of the inputs that an event reaches.
+    fn restart(&mut self, _reached: &Reached<'_>) {}
 }

@@ -60,7 +60,7 @@ impl OutputDerivatives {
                 continue;
             }
             let newest = nodes.values(0)[i];
-            let curvature = if order > 1 && nodes.has_past(i) {
+            let curvature = if order > 1 && nodes.count(i) > 1 {
                 let g = nodes.time(0) - nodes.time(1);
                 2.0 * (nodes.values(1)[i] - newest + g * slope) / (g * g)
             } else {

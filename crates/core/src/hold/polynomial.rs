@@ -53,6 +53,10 @@ impl Extrapolation for Polynomial {
         &self.order
     }
 
+    fn order_held(&self, nodes: &History, i: usize) -> u8 {
+        self.order[i].min(self.handed[i]).min(nodes.count(i).saturating_sub(1) as u8)
+    }
+
     fn learns(&self) -> bool {
         false
     }

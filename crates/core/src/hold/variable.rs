@@ -4,6 +4,7 @@ use super::polynomial::{Weights, weights};
 use super::{Extrapolation, Held};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::step::StepView;
+use crate::feed_through::Reached;
 use crate::subsystem::Span;
 use crate::time::history::History;
 use std::ops::Range;
@@ -73,7 +74,7 @@ impl Variable {
             bits: SEED,
             counts: vec![[0; 3]; n],
         };
-        hold.restart(None);
+        hold.restart(&Reached::Everything);
         hold
     }
 
@@ -111,7 +112,15 @@ impl Extrapolation for Variable {
         &self.order
     }
 
-    fn needs_jumps(&self) -> bool {
+    fn order_held(&self, nodes: &History, i: usize) -> u8 {
+        self.order[i].min(nodes.count(i).saturating_sub(1) as u8)
+    }
+
+    fn orders_vary(&self) -> bool {
+        true
+    }
+
+    fn needs_defects(&self) -> bool {
         true
     }
 
@@ -162,10 +171,10 @@ impl Extrapolation for Variable {
     }
 
     fn commit(&mut self, step: &StepView<'_>) {
-        let Some(jumps) = step.jumps else { return };
-        let [zero, one, two] = &jumps.by_order;
+        let Some(defects) = step.defects else { return };
+        let [zero, one, two] = &defects.by_order;
         let n = self.order.len();
-        let (zero, one, two, used) = (&zero[..n], &one[..n], &two[..n], &jumps.order[..n]);
+        let (zero, one, two, used) = (&zero[..n], &one[..n], &two[..n], &defects.order[..n]);
         for i in 0..n {
             self.counts[i][used[i] as usize] += 1;
             let j = &mut self.smoothed[i];
@@ -195,15 +204,10 @@ impl Extrapolation for Variable {
         }
     }
 
-    fn restart(&mut self, inputs: Option<&[u32]>) {
-        let n = self.order.len();
-        let mut forget = |i: usize| {
+    fn restart(&mut self, reached: &Reached<'_>) {
+        reached.for_each_sharp(self.order.len(), |i| {
             self.order[i] = if self.known[i] { self.limit[i] } else { 0 };
             self.smoothed[i] = [0.0; 3];
-        };
-        match inputs {
-            Some(inputs) => inputs.iter().for_each(|&i| forget(i as usize)),
-            None => (0..n).for_each(forget),
-        }
+        });
     }
 }

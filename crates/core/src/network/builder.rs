@@ -5,10 +5,11 @@ mod feeds;
 
 use super::wiring::{Row, Wiring};
 use super::{
-    BondSpec, BuildError, ConnectionSpec, External, Member, Network, Problem, Subject, VariableName, graph,
+    BondSpec, BuildError, ConnectionSpec, External, InputScale, Member, Network, Problem, Subject, VariableName,
 };
 use crate::subsystem::{Binding, Causality, FeedThrough, Info, Packet, Subsystem, Variable};
 use crate::suggest::{closest, hint};
+use crate::feed_through::{Evidence, FeedThroughPair, GainSource};
 use crate::time::signal::Signal;
 use crate::units::Unit;
 use feeds::Feed;
@@ -129,11 +130,13 @@ impl NetworkBuilder {
         let mut network = Network {
             members: Vec::new(),
             wiring,
+            external_of_input: Vec::new(),
             externals,
             packets,
             bonds,
             feed_through: Vec::new(),
             input_start: Vec::new(),
+            input_scale: Vec::new(),
             n_inputs: 0,
             n_outputs: 0,
             n_probes: 0,
@@ -142,9 +145,13 @@ impl NetworkBuilder {
             evaluation_order: Vec::new(),
         };
         for ((name, simulator), binding) in self.subsystems.into_iter().zip(bindings) {
-            network.add(&name, simulator, &binding)?;
+            network.add(&name, simulator, binding)?;
         }
-        network.evaluation_order = graph::components(&network.feed_through_edges()).concat();
+        network.external_of_input = vec![None; network.n_inputs];
+        for (e, external) in network.externals.iter().enumerate() {
+            network.external_of_input[external.input] = Some(e);
+        }
+        network.find_evaluation_order();
         Ok((network, names))
     }
 
@@ -275,20 +282,32 @@ impl Network {
         &mut self,
         name: &str,
         mut simulator: Box<dyn Subsystem>,
-        binding: &Binding,
+        binding: Binding,
     ) -> Result<(), BuildError> {
-        simulator.bind(binding).map_err(|error| BuildError {
+        simulator.bind(&binding).map_err(|error| BuildError {
             subject: Subject::Subsystem(name.to_owned()),
             problem: Problem::Refused { name: name.to_owned(), error },
         })?;
         let (inputs, outputs, probes) = (self.n_inputs, self.n_outputs, self.n_probes);
         let first_pair = self.feed_through.len();
-        self.feed_through.extend(binding.feed_through.iter().map(|&(o, i)| (outputs + o, inputs + i)));
+        let pair = |&(o, i): &(usize, usize)| FeedThroughPair {
+            output: outputs + o,
+            input: inputs + i,
+            gain: GainSource::Unknown,
+        };
+        self.feed_through.extend(binding.feed_through.iter().map(pair));
         self.n_inputs += binding.inputs.len();
         self.n_outputs += binding.outputs.len();
         self.n_probes += binding.probes.len();
         let info = simulator.info();
-        self.input_start.extend(binding.inputs.iter().map(|&v| info.variables[v].start));
+        let bound = || binding.inputs.iter().map(|&v| &info.variables[v]);
+        self.input_start.extend(bound().map(|v| v.start));
+        self.input_scale.extend(bound().map(|v| InputScale {
+            kind: v.kind,
+            nominal: v.nominal,
+            min: v.min,
+            max: v.max,
+        }));
         self.owner_of_input.resize(self.n_inputs, self.members.len());
         self.owner_of_output.resize(self.n_outputs, self.members.len());
         self.members.push(Member {
@@ -296,11 +315,15 @@ impl Network {
             outputs: outputs..self.n_outputs,
             probes: probes..self.n_probes,
             feed_through: first_pair..self.feed_through.len(),
-            feed_through_known: matches!(info.feed_through, FeedThrough::Declared(_)),
-            probed: None,
+            evidence: match info.feed_through {
+                FeedThrough::Declared(_) => Evidence::Declared,
+                FeedThrough::Unknown => Evidence::Unknown,
+            },
             capabilities: info.capabilities,
             simulator,
+            binding,
         });
+        self.settle_gain_sources(self.members.len() - 1);
         Ok(())
     }
 }

@@ -15,7 +15,8 @@ pub use wiring::{Row, Wiring};
 
 use crate::energy::Bonds;
 use crate::error::RunError;
-use crate::subsystem::{Capabilities, Span, Subsystem};
+use crate::feed_through::{Evidence, FeedThroughPair, GainSource};
+use crate::subsystem::{Binding, Capabilities, Span, Subsystem, ValueKind};
 use crate::time::signal::Signal;
 use std::ops::Range;
 
@@ -31,20 +32,46 @@ pub struct Member {
     pub probes: Range<usize>,
     /// Its feed-through pairs, as a range of [`Network::feed_through`].
     pub feed_through: Range<usize>,
-    /// Whether its feed-through is declared; if not, every pair of its inputs and outputs is possible.
-    pub feed_through_known: bool,
-    /// `(output, input)`, flat, of the feed-through that was found by perturbing inputs, if that was done.
-    pub probed: Option<Vec<(usize, usize)>>,
+    /// Where its feed-through is known from.
+    pub evidence: Evidence,
+    /// Which of its variables take part.
+    pub binding: Binding,
     /// What it can do.
     pub capabilities: Capabilities,
 }
 
 impl Member {
+    /// Whether it is known which of its outputs depend on which of its inputs at the same instant.
+    pub fn knows_feed_through(&self) -> bool {
+        self.evidence != Evidence::Unknown
+    }
+
+    /// Whether an output depends, or may depend, on an input at the same instant.
+    pub fn may_feed_through(&self) -> bool {
+        match self.evidence {
+            Evidence::Unknown => !self.inputs.is_empty() && !self.outputs.is_empty(),
+            _ => !self.feed_through.is_empty(),
+        }
+    }
+
     /// Puts something around the simulator, which has the same variables; its capabilities count from then on.
     pub fn wrapped(self, around: impl FnOnce(Box<dyn Subsystem>) -> Box<dyn Subsystem>) -> Self {
         let simulator = around(self.simulator);
         Member { capabilities: simulator.info().capabilities, simulator, ..self }
     }
+}
+
+/// The magnitude and the bounds of an input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InputScale {
+    /// What kind of value it has.
+    pub kind: ValueKind,
+    /// A typical magnitude.
+    pub nominal: f64,
+    /// The smallest value it takes.
+    pub min: f64,
+    /// The largest value it takes.
+    pub max: f64,
 }
 
 /// An input that follows a known signal.
@@ -63,14 +90,18 @@ pub struct Network {
     pub wiring: Wiring,
     /// Known inputs.
     pub externals: Vec<External>,
+    /// The place of each input in `externals`, if it follows a known signal.
+    pub external_of_input: Vec<Option<usize>>,
     /// Connections of texts and binaries.
     pub packets: Packets,
     /// Power bonds.
     pub bonds: Bonds,
-    /// `(output, input)`, flat, of every declared feed-through pair, member by member.
-    pub feed_through: Vec<(usize, usize)>,
+    /// Every feed-through pair that is declared or was probed, member by member.
+    pub feed_through: Vec<FeedThroughPair>,
     /// The start value of every input: a first guess where something feeds it.
     pub input_start: Vec<f64>,
+    /// Magnitude and bounds of every input.
+    pub input_scale: Vec<InputScale>,
     /// How many inputs there are.
     pub n_inputs: usize,
     /// How many outputs there are.
@@ -100,8 +131,8 @@ impl Network {
     pub fn feed_through_edges(&self) -> Vec<Vec<usize>> {
         let mut edges = vec![Vec::new(); self.members.len()];
         for (m, member) in self.members.iter().enumerate() {
-            for &(_, input) in &self.feed_through[member.feed_through.clone()] {
-                edges[m].extend(self.wiring.sources(input).map(|(output, _)| self.owner_of_output[output]));
+            for pair in &self.feed_through[member.feed_through.clone()] {
+                edges[m].extend(self.wiring.sources(pair.input).map(|(output, _)| self.owner_of_output[output]));
             }
             edges[m].sort_unstable();
             edges[m].dedup();
@@ -109,13 +140,37 @@ impl Network {
         edges
     }
 
-    /// `(output, input)`, flat, of all feed-through that is declared or was probed.
-    pub fn feed_through_pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let probed = self.members.iter().filter_map(|m| m.probed.as_deref()).flatten();
-        self.feed_through.iter().chain(probed).copied()
+    /// Members in feed-through order, once all of it is known.
+    pub(crate) fn find_evaluation_order(&mut self) {
+        self.evaluation_order = graph::components(&self.feed_through_edges()).concat();
     }
 
-    /// Sets the inputs that follow known signals to their value at `t`.
+    /// Where the gains of a member's pairs come from, by what it can do; what is given stays.
+    pub(crate) fn settle_gain_sources(&mut self, s: usize) {
+        let Member { capabilities, evidence, feed_through, .. } = &self.members[s];
+        // What was probed is in no order that the subsystem knows of.
+        let source = if capabilities.feed_through_values && *evidence == Evidence::Declared {
+            GainSource::Derivative
+        } else if capabilities.can_refresh {
+            GainSource::Probed
+        } else {
+            GainSource::Unknown
+        };
+        for pair in &mut self.feed_through[feed_through.clone()] {
+            if !matches!(pair.gain, GainSource::Given(_)) {
+                pair.gain = source;
+            }
+        }
+    }
+
+    /// Sets the inputs that follow known signals to their limit from the left at `t`.
+    pub(crate) fn externals_before(&self, t: f64, u: &mut [f64]) {
+        for external in &self.externals {
+            u[external.input] = external.signal.before(t);
+        }
+    }
+
+    /// Sets the inputs that follow known signals to their value at `t`; at a jump the one after it.
     pub(crate) fn externals_at(&self, t: f64, u: &mut [f64]) {
         for external in &self.externals {
             u[external.input] = external.signal.at(t);

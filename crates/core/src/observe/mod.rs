@@ -4,5 +4,5 @@ mod observer;
 mod statistics;
 pub mod verdict;
 
-pub use observer::*;
-pub use statistics::*;
+pub use observer::{Both, EventView, Flow, Nobody, Observer, StartView, StepReport};
+pub use statistics::{NormStatistics, Statistics};

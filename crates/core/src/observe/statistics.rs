@@ -5,8 +5,10 @@
 pub struct Statistics {
     /// Accepted steps.
     pub accepted: u64,
-    /// Attempts that were taken back.
+    /// Attempts that were taken back because of their error.
     pub rejected: u64,
+    /// Attempts that were cut because a subsystem stopped early.
+    pub early_returns: u64,
     /// Sweeps: how often every subsystem was asked to cross a macro step, big steps and rejected ones included.
     pub sweeps: u64,
     /// Steps that could not be taken back because saving failed.
@@ -135,6 +137,7 @@ impl Default for Statistics {
         Statistics {
             accepted: 0,
             rejected: 0,
+            early_returns: 0,
             sweeps: 0,
             unsaved: 0,
             over_tolerance: 0,

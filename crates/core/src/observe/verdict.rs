@@ -10,6 +10,7 @@
 //! times in ten between `A/30` and `1.5 A`. Found by experiment on 620 random systems and 19 904 runs; the limits of
 //! the method are in the documentation. Errors inside subsystems are not seen.
 
+use crate::feed_through::GainSource;
 use crate::network::Network;
 use crate::observe::{Flow, Observer, StartView, StepReport};
 use crate::step::StepView;
@@ -17,7 +18,7 @@ use crate::step::StepView;
 /// Where the words begin. `trustworthy` and `unreliable` are chosen on one half of the benchmark systems and hold on the
 /// other (`powerbond bench verdict`).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct VerdictLimits {
     /// A score below this is trustworthy.
     pub trustworthy: f64,
     /// A score above this is unreliable.
@@ -32,9 +33,9 @@ pub struct Limits {
     pub growth: f64,
 }
 
-impl Default for Limits {
+impl Default for VerdictLimits {
     fn default() -> Self {
-        Limits {
+        VerdictLimits {
             trustworthy: 0.02,
             unreliable: 0.5,
             min_steps: 10,
@@ -256,19 +257,20 @@ impl Verdict {
                 }
                 let known = &network.members[s];
                 for k in known.feed_through.clone() {
-                    let (y, jump) = network.feed_through[k];
-                    if y == output && known.capabilities.feed_through_values {
-                        owed.push((i, jump, k, gain));
+                    let pair = network.feed_through[k];
+                    if pair.output == output && pair.gain == GainSource::Derivative {
+                        owed.push((i, pair.input, k, gain));
                     }
                 }
             }
         }
         for member in network.members.iter().enumerate().filter(|&(s, _)| !refreshed(s)).map(|(_, m)| m) {
-            if !member.feed_through_known {
+            if !member.knows_feed_through() {
                 member.inputs.clone().for_each(|i| inputs[i].fed_through = true);
-            } else if !member.capabilities.feed_through_values {
-                let pairs = &network.feed_through[member.feed_through.clone()];
-                pairs.iter().for_each(|&(_, i)| inputs[i].fed_through = true);
+            }
+            let pairs = network.feed_through[member.feed_through.clone()].iter();
+            for pair in pairs.filter(|pair| pair.gain != GainSource::Derivative) {
+                inputs[pair.input].fed_through = true;
             }
         }
         let owner = network.owner_of_input.clone();
@@ -315,8 +317,8 @@ impl Verdict {
         let part = (middle - self.start) / (self.stop - self.start) * PARTS as f64;
         let part = (part.max(0.0) as usize).min(PARTS - 1);
         for (i, input) in self.inputs.iter_mut().enumerate().filter(|(_, input)| input.watched) {
-            if let Some(jumps) = step.jumps {
-                input.order = jumps.order[i];
+            if let Some(defects) = step.defects {
+                input.order = defects.order[i];
             }
             let start_up = u64::from(input.order) + u64::from(self.corrects);
             let correction = step.corrected_end[i] - step.held_end[i];
@@ -351,7 +353,7 @@ impl Verdict {
     }
 
     /// What there is to say about the run so far.
-    pub fn result(&self, limits: &Limits) -> Findings {
+    pub fn result(&self, limits: &VerdictLimits) -> Findings {
         let members = self.swing.iter().map(|&(s, _)| s + 1).max().unwrap_or(0);
         let mut swings = vec![0.0f64; members];
         for &(s, i) in &self.swing {

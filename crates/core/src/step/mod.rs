@@ -1,10 +1,25 @@
-//! One attempt of a macro step.
+//! One attempt of a macro step. To be read in this order: [`StepRecord`] is what a step is; a [`Schedule`] says who steps when and
+//! where inputs come from; `inputs` writes them; `sweep` crosses the stages; `refresh` and `loops` make outputs belong to inputs at the
+//! end; `pair` makes two steps beside a big one.
 
-mod exchange;
+mod record;
 mod schedule;
-pub(crate) mod threads;
-mod view;
+mod inputs;
+mod sweep;
+mod threads;
+mod still;
+mod refresh;
+mod loops;
+mod pair;
 
-pub(crate) use exchange::*;
-pub use schedule::*;
-pub use view::*;
+pub use loops::{LoopRules, LoopStatistics};
+pub use record::{Big, Doubled, StepRecord, StepView};
+pub use schedule::{Group, InputSource, Part, Schedule, ScheduleKind, Seen, Stage, Sum};
+
+pub(crate) use inputs::Exchange;
+pub(crate) use pair::Pair;
+pub(crate) use record::BufferNeeds;
+pub(crate) use refresh::{Plan, PlanOf};
+pub(crate) use still::{Improved, Moment, Response, Still};
+pub(crate) use sweep::{Sweep, Swept};
+pub(crate) use threads::Workers;

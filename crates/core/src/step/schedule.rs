@@ -32,6 +32,25 @@ pub enum ScheduleKind {
     },
 }
 
+/// Where an input of a stage gets its value from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputSource {
+    /// Extrapolated from communication points.
+    Held,
+    /// Extrapolated from the points at which its fast group exchanges.
+    HeldInGroup,
+    /// The newest values of its sources, which have stepped already; constant.
+    Latest,
+    /// A line over the macro step, from the old to the newest values of its sources.
+    Between,
+    /// A line over the sub-step of its fast group.
+    BetweenInGroup,
+    /// Sources that are not all seen in the same way: an index into [`Stage::mixed`].
+    Mixed(usize),
+    /// A known signal: an index into the network's externals.
+    External(usize),
+}
+
 /// A sub-step of some members. Ranges and lists are flat indices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
@@ -45,26 +64,31 @@ pub struct Stage {
     pub inputs: Vec<Range<usize>>,
     /// All their outputs.
     pub outputs: Vec<Range<usize>>,
-    /// Inputs that are extrapolated from communication points.
-    pub held: Vec<Range<usize>>,
-    /// Inputs that are extrapolated from the points at which a fast group exchanges among itself.
-    pub inner: Vec<Range<usize>>,
+    /// Where inputs get their values from, in the order in which they are written: what is special overwrites what is held.
+    pub sources: Vec<(Range<usize>, InputSource)>,
+    /// The parts that add up to inputs whose sources are not all seen in the same way.
+    pub mixed: Vec<Vec<Part>>,
     /// The fast group, an index into [`Schedule::groups`].
     pub group: Option<usize>,
     /// It is the first of its group at this sub-step: the group exchanges before it.
     pub opens: bool,
-    /// Inputs that see their source's newest value.
-    pub latest: Vec<usize>,
-    /// Inputs that see a line over the macro step.
-    pub between: Vec<usize>,
-    /// Inputs that see a line over the sub-step.
-    pub between_inner: Vec<usize>,
-    /// Inputs whose sources are not all seen in the same way: the parts that add up to each.
-    pub mixed: Vec<Vec<Part>>,
-    /// Indices into the network's externals.
-    pub externals: Vec<usize>,
-    /// Some input is not simply extrapolated from communication points.
-    pub chained: bool,
+}
+
+impl Stage {
+    /// Whether some input is not simply extrapolated from communication points or known.
+    fn is_chained(&self) -> bool {
+        let plain = |source: &InputSource| matches!(source, InputSource::Held | InputSource::External(_));
+        self.group.is_some() || !self.sources.iter().all(|(_, source)| plain(source))
+    }
+
+    /// Whether some input is a line between old and new values.
+    pub(super) fn has_lines(&self) -> bool {
+        let in_parts = self.mixed.iter().flatten().any(|part| part.seen == Seen::Between);
+        let line = |source: &InputSource| {
+            matches!(source, InputSource::Between | InputSource::BetweenInGroup)
+        };
+        in_parts || self.sources.iter().any(|(_, source)| line(source))
+    }
 }
 
 /// What some sources of an input add up to.
@@ -152,7 +176,7 @@ impl Schedule {
             schedule.add_block(network, kind, block, rates[block[0]], &done);
             block.iter().for_each(|&s| done[s] = true);
         }
-        schedule.chained = schedule.stages.iter().any(|stage| stage.chained);
+        schedule.chained = schedule.stages.iter().any(Stage::is_chained);
         schedule
     }
 
@@ -192,79 +216,87 @@ impl Schedule {
             let turns: Vec<&[usize]> = if serial { block.chunks(1).collect() } else { vec![block] };
             let mut stepped = vec![false; network.members.len()];
             for (turn, members) in turns.iter().enumerate() {
-                let mut stage = Stage {
-                    part,
-                    parts: rate,
-                    members: members.to_vec(),
-                    inputs: runs(members.iter().flat_map(|&s| network.members[s].inputs.clone()).collect()),
-                    outputs: runs(members.iter().flat_map(|&s| network.members[s].outputs.clone()).collect()),
-                    held: Vec::new(),
-                    inner: Vec::new(),
-                    group,
-                    opens: turn == 0,
-                    latest: Vec::new(),
-                    between: Vec::new(),
-                    between_inner: Vec::new(),
-                    mixed: Vec::new(),
-                    externals: Vec::new(),
-                    chained: false,
+                // With one rate a line over the sub-step is a line over the macro step.
+                let view = |output: usize| {
+                    let o = network.owner_of_output[output];
+                    let new = if contains[o] { stepped[o] } else { done[o] };
+                    (rate > 1 && contains[o], if new { seen } else { Seen::Held })
                 };
-                let (mut held, mut own) = (Vec::new(), Vec::new());
-                for i in members.iter().flat_map(|&s| network.members[s].inputs.clone()) {
-                    // With one rate a line over the sub-step is a line over the macro step.
-                    let view = |output: usize| {
-                        let o = network.owner_of_output[output];
-                        let new = if contains[o] { stepped[o] } else { done[o] };
-                        (rate > 1 && contains[o], if new { seen } else { Seen::Held })
-                    };
-                    let mut parts = parts(network, i, view);
-                    let inside = inner.binary_search(&i).is_ok();
-                    if let (0, true, Some(g)) = (part, inside, group) {
-                        let of_points = |p: &&Part| p.inside && (p.seen == Seen::Held || parts.len() == 1);
-                        self.groups[g].nodes.extend(parts.iter().find(of_points).map(|p| p.sum.clone()));
-                        self.groups[g].lines |=
-                            parts.len() > 1 && parts.iter().any(|p| p.inside && p.seen == Seen::Between);
-                    }
-                    if parts.len() > 1 {
-                        let waits = |p: &&Part| !p.inside && p.seen == Seen::Held;
-                        if part == 0 {
-                            self.waiting.extend(parts.iter().find(waits).map(|p| p.sum.clone()));
-                        }
-                        stage.mixed.push(parts);
-                        continue;
-                    }
-                    if inside {
-                        own.push(i)
-                    } else {
-                        held.push(i)
-                    }
-                    match parts.pop().map(|p| (p.inside, p.seen)) {
-                        Some((false, Seen::Between)) => stage.between.push(i),
-                        Some((true, Seen::Between)) => stage.between_inner.push(i),
-                        Some((_, Seen::Latest)) => stage.latest.push(i),
-                        Some((_, Seen::Held)) | None => {}
-                    }
-                }
-                stage.held = runs(held);
-                stage.inner = runs(own);
-                stage.externals = (0..network.externals.len())
-                    .filter(|&e| {
-                        members.binary_search(&network.owner_of_input[network.externals[e].input]).is_ok()
-                    })
-                    .collect();
-                let lists = [&stage.latest, &stage.between, &stage.between_inner];
-                stage.chained =
-                    group.is_some() || !stage.mixed.is_empty() || lists.iter().any(|list| !list.is_empty());
+                let stage = self.stage(network, (part, rate), members, (group, turn == 0), &inner, view);
                 members.iter().for_each(|&s| stepped[s] = true);
                 self.stages.push(stage);
             }
+        }
+    }
+
+    /// A stage of `members`; `inner` are the inputs with a source inside their fast group, `view` tells how an output is seen.
+    fn stage(
+        &mut self,
+        network: &Network,
+        (part, parts): (u32, u32),
+        members: &[usize],
+        (group, opens): (Option<usize>, bool),
+        inner: &[usize],
+        view: impl Fn(usize) -> (bool, Seen),
+    ) -> Stage {
+        let inputs: Vec<usize> = members.iter().flat_map(|&s| network.members[s].inputs.clone()).collect();
+        let outputs = members.iter().flat_map(|&s| network.members[s].outputs.clone()).collect();
+        let (mut held, mut own) = (Vec::new(), Vec::new());
+        let (mut special, mut mixed) = (Vec::new(), Vec::new());
+        for &i in &inputs {
+            let mut seen = parts_of(network, i, &view);
+            let inside = inner.binary_search(&i).is_ok();
+            if part == 0 {
+                self.remember(&seen, group.filter(|_| inside));
+            }
+            if seen.len() > 1 {
+                special.push((i..i + 1, InputSource::Mixed(mixed.len())));
+                mixed.push(seen);
+                continue;
+            }
+            if inside { own.push(i) } else { held.push(i) }
+            if let Some(e) = network.external_of_input[i] {
+                special.push((i..i + 1, InputSource::External(e)));
+            }
+            match seen.pop().map(|p| (p.inside, p.seen)) {
+                Some((false, Seen::Between)) => special.push((i..i + 1, InputSource::Between)),
+                Some((true, Seen::Between)) => special.push((i..i + 1, InputSource::BetweenInGroup)),
+                Some((_, Seen::Latest)) => special.push((i..i + 1, InputSource::Latest)),
+                Some((_, Seen::Held)) | None => {}
+            }
+        }
+        let held = runs(held).into_iter().map(|range| (range, InputSource::Held));
+        let own = runs(own).into_iter().map(|range| (range, InputSource::HeldInGroup));
+        Stage {
+            part,
+            parts,
+            members: members.to_vec(),
+            inputs: runs(inputs),
+            outputs: runs(outputs),
+            sources: held.chain(own).chain(special).collect(),
+            mixed,
+            group,
+            opens,
+        }
+    }
+
+    /// What has to be remembered at the points of a fast `group` and at communication points of the parts of an input.
+    fn remember(&mut self, parts: &[Part], group: Option<usize>) {
+        if let Some(group) = group.map(|g| &mut self.groups[g]) {
+            let of_points = |p: &&Part| p.inside && (p.seen == Seen::Held || parts.len() == 1);
+            group.nodes.extend(parts.iter().find(of_points).map(|p| p.sum.clone()));
+            group.lines |= parts.len() > 1 && parts.iter().any(|p| p.inside && p.seen == Seen::Between);
+        }
+        if parts.len() > 1 {
+            let waits = |p: &&Part| !p.inside && p.seen == Seen::Held;
+            self.waiting.extend(parts.iter().find(waits).map(|p| p.sum.clone()));
         }
     }
 }
 
 /// The sources of `input`, put together by how they are seen: `view` says whether an output is inside the fast group
 /// of the input and how it is seen. The offset belongs to the first part.
-fn parts(network: &Network, input: usize, view: impl Fn(usize) -> (bool, Seen)) -> Vec<Part> {
+fn parts_of(network: &Network, input: usize, view: impl Fn(usize) -> (bool, Seen)) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for (output, gain) in network.wiring.sources(input) {
         let (inside, seen) = view(output);

@@ -6,8 +6,8 @@
 //! waking up costs more than most steps; then it sleeps.
 
 use crate::hold::Held;
+use super::schedule::{Schedule, Stage};
 use crate::network::{Member, Network};
-use crate::step::{Schedule, Stage};
 use crate::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
 };
@@ -23,13 +23,14 @@ const LOOKS: u32 = 2000;
 /// In bytes; FMUs are written for the stack of a main thread.
 const STACK: usize = 8 << 20;
 
-type Outcome = Result<Advance, SubsystemError>;
+/// What a member came to.
+type Advanced = Result<Advance, SubsystemError>;
 
 /// The threads, and what the members of the current stage came to.
 pub(crate) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    outcomes: Vec<Option<Outcome>>,
+    outcomes: Vec<Option<Advanced>>,
 }
 
 struct Shared {
@@ -63,7 +64,7 @@ struct Job {
     slope: Vec<f64>,
     curvature: Vec<f64>,
     y: Vec<f64>,
-    outcome: Option<Outcome>,
+    outcome: Option<Advanced>,
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -124,7 +125,7 @@ impl Workers {
     }
 
     /// What a member came to in the stage that was advanced last.
-    pub fn outcome(&mut self, member: usize) -> Outcome {
+    pub fn outcome(&mut self, member: usize) -> Advanced {
         self.outcomes[member].take().unwrap_or(Err(SubsystemError::Unsupported { call: "advance" }))
     }
 }
@@ -281,7 +282,7 @@ impl Subsystem for Away {
         Err(SubsystemError::Unsupported { call: "evaluate" })
     }
 
-    fn advance(&mut self, _: Span, _: Inputs<'_>, _: &mut [f64]) -> Outcome {
+    fn advance(&mut self, _: Span, _: Inputs<'_>, _: &mut [f64]) -> Advanced {
         Err(SubsystemError::Unsupported { call: "advance" })
     }
 

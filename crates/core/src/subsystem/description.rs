@@ -124,6 +124,8 @@ pub struct Capabilities {
     pub can_restore: bool,
     /// `evaluate` recomputes feed-through outputs after a step, time standing still.
     pub can_refresh: bool,
+    /// At a discontinuity `update` recomputes outputs, whether or not `evaluate` does so between steps.
+    pub can_update: bool,
     /// The highest derivative of inputs that `advance` follows: 0, 1 or 2.
     pub input_derivatives: u8,
     /// The highest derivative of its outputs that it knows; from 1 on `output_derivatives` works.

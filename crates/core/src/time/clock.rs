@@ -1,72 +1,45 @@
 //! Where the next step ends: exact ends, exact event times, and no drift.
 
+use super::pace::{MERGE, Pace};
+use super::targets::{Arrival, EndRule, KnownTimes, Targets};
 use crate::subsystem::Span;
-
-/// What happens at the end of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum EndRule {
-    /// The last step ends exactly at the stop time.
-    #[default]
-    Exact,
-    /// As `Exact`; the last two steps share what is left, so that none is tiny.
-    Halved,
-    /// Steps are never shortened: the run ends with the first one that reaches the stop time (the papers' rule).
-    Overshoot,
-}
-
-/// A rest shorter than this share of a step is merged into it.
-const MERGE: f64 = 1e-6;
 
 /// Turns wished step sizes into spans.
 ///
-/// Fixed steps end at `start + n·h`, adaptive ones at a compensated sum, so that 10^8 steps do not drift.
+/// Steps of a grid end at `start + n·h`, free ones at a compensated sum, so that 10^8 steps do not drift.
 #[derive(Clone, Debug)]
 pub struct Clock {
     start: f64,
-    stop: f64,
-    end_rule: EndRule,
-    /// Step of a fixed grid.
-    fixed: Option<f64>,
+    pace: Pace,
+    now: Position,
+    targets: Targets,
+    run_up: Option<RunUp>,
+}
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    t: f64,
     /// Grid points passed.
     n: i64,
-    t: f64,
     /// What the compensated sum still owes.
     owed: f64,
-    /// Times to be hit exactly, increasing.
-    targets: Vec<f64>,
-    next_target: usize,
-    /// Multiples of this after the start are hit exactly, too.
-    landing: Option<f64>,
-    landed: i64,
-    /// Steps are multiples of this.
-    quantum: Option<f64>,
-    /// Times that subsystems announced as the run went on, to be hit exactly, increasing; never more than fit without allocation.
-    expected: Vec<f64>,
-    /// Whether they count.
-    heeds_announced: bool,
-    /// How many of them the last step had.
+    /// How many quanta the last step had.
     quanta: f64,
-    /// Times that are no further apart than this, in seconds, are one.
-    same: f64,
-    /// The next time that must be hit.
-    target: f64,
 }
 
-const SAME: f64 = 64.0 * f64::EPSILON;
-
-/// Times of a run that are no further apart than this, in seconds, are one: round-off parts them.
-pub fn resolution(start: f64, stop: f64) -> f64 {
-    SAME * start.abs().max(stop.abs())
+/// A step of a grid that is made in parts.
+#[derive(Clone, Copy, Debug)]
+struct RunUp {
+    /// Where it began, in seconds.
+    from: f64,
+    /// How many of its parts are made.
+    parts: usize,
 }
 
-/// The first of `times`, increasing, that is no further from `t` than `resolution`; `t` itself if there is none.
-pub(crate) fn aligned(t: f64, times: &[f64], resolution: f64) -> f64 {
-    let place = times.partition_point(|&x| x < t - resolution);
-    times.get(place).copied().filter(|&x| x <= t + resolution).unwrap_or(t)
-}
-
-/// How many announced times are kept; the nearest ones.
-const MOST_EXPECTED: usize = 64;
+/// Ends of the steps of a run-up, as shares of the first step of the grid: 1 is the fourth. A hold of order 2 has its full order
+/// from the third on (methods.md §11: on the quarter car the error of a parabola fell from 9.4e-5 to 6e-7).
+const RUN_UP: [f64; 3] = [0.001, 0.01, 0.1];
 
 /// A proposed step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,7 +52,7 @@ pub struct Proposal {
 
 /// Two proposed steps, to be made or taken back together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
+pub struct PairProposal {
     /// Both.
     pub whole: Span,
     /// One after the other.
@@ -88,162 +61,116 @@ pub struct Pair {
     pub shortened: bool,
 }
 
-/// Where a step ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arrival {
-    /// At a discontinuity that was known before the run.
-    pub known: bool,
-    /// At one that a subsystem announced.
-    pub announced: bool,
-}
-
-impl Arrival {
-    /// Whether it is one of both.
-    pub fn is_discontinuity(self) -> bool {
-        self.known || self.announced
-    }
-}
-
-impl Pair {
+impl PairProposal {
     /// Two equal halves.
     fn halved(whole: Proposal) -> Self {
         let Proposal { span, shortened } = whole;
-        Pair { whole: span, halves: [span.part(0, 2), span.part(1, 2)], shortened }
+        PairProposal { whole: span, halves: [span.part(0, 2), span.part(1, 2)], shortened }
     }
 }
 
 impl Clock {
-    /// From `start` to `stop`; `fixed` is the step of a fixed grid; `targets` are times to be hit exactly.
-    pub fn new(start: f64, stop: f64, end_rule: EndRule, fixed: Option<f64>, mut targets: Vec<f64>) -> Self {
-        let same = resolution(start, stop);
-        targets.retain(|&t| t > start + same && t < stop - same);
-        targets.sort_by(f64::total_cmp);
-        targets.dedup();
-        let mut clock = Clock {
-            start,
-            stop,
-            end_rule,
-            fixed,
-            n: 0,
-            t: start,
-            owed: 0.0,
-            targets,
-            next_target: 0,
-            landing: None,
-            landed: 0,
-            quantum: None,
-            expected: Vec::with_capacity(MOST_EXPECTED),
-            heeds_announced: true,
-            quanta: 0.0,
-            same,
-            target: stop,
-        };
-        clock.target = clock.find_target();
-        clock
-    }
-
-    /// Whether steps end at `t` if a discontinuity is announced for it: it is neither past nor beyond the end.
-    pub fn heeds(&self, t: f64) -> bool {
-        self.heeds_announced && t > self.t + self.same && t < self.stop
-    }
-
-    /// A discontinuity was announced for `t`.
-    pub fn expect(&mut self, t: f64) {
-        if !self.heeds(t) {
-            return;
-        }
-        let place = self.expected.partition_point(|&known| known < t);
-        if self.expected.get(place) == Some(&t) || place == MOST_EXPECTED {
-            return;
-        }
-        self.expected.truncate(MOST_EXPECTED - 1);
-        self.expected.insert(place, t);
-        self.target = self.find_target();
-    }
-
-    /// Adaptive steps are multiples of `quantum`, the nearest below what is wished. After one quantum a wish of one and a half
-    /// counts as two, or steps that grow by no more than that would never become longer.
-    pub fn in_multiples_of(mut self, quantum: f64) -> Self {
-        self.quantum = Some(quantum);
-        self
-    }
-
-    /// Announced times shorten no step: somebody takes steps of certain lengths only.
-    pub fn without_announced(mut self) -> Self {
-        self.heeds_announced = false;
-        self
+    /// From `start` to `stop`, in steps of this `pace`; what is `known` is hit exactly.
+    pub fn new(start: f64, stop: f64, end_rule: EndRule, pace: Pace, known: KnownTimes) -> Self {
+        let targets = Targets::new(start, stop, end_rule, pace, known);
+        let now = Position { t: start, n: 0, owed: 0.0, quanta: 0.0 };
+        Clock { start, pace, now, targets, run_up: None }
     }
 
     /// Also hits every multiple of `interval` after the start.
     pub fn land_on(mut self, interval: f64) -> Self {
-        self.landing = Some(interval);
-        self.target = self.find_target();
+        self.targets.land_on(interval);
         self
+    }
+
+    /// The lengths that steps may have.
+    pub fn pace(&self) -> Pace {
+        self.pace
     }
 
     /// Now.
     pub fn time(&self) -> f64 {
-        self.t
+        self.now.t
+    }
+
+    /// Where the run ends, in seconds: before its stop time if steps are multiples of something that does not fit.
+    pub fn end(&self) -> f64 {
+        self.targets.stop
     }
 
     /// Whether the run is over.
     pub fn done(&self) -> bool {
-        self.t >= self.stop
+        self.now.t >= self.targets.stop
     }
 
-    /// The next time that must be hit; infinite if there is none. Times that are apart by round-off only are one: `3 · 0.1` and
-    /// `0.3` are not two with a step of 6e-17 s between them. The end and discontinuities are hit to the bit.
-    fn find_target(&self) -> f64 {
-        let stop = if self.end_rule == EndRule::Overshoot { f64::INFINITY } else { self.stop };
-        let known = self.targets.get(self.next_target).copied();
-        let landing = self.landing.map(|interval| self.start + (self.landed + 1) as f64 * interval);
-        let announced = self.expected.first().copied();
-        let first = [known, announced, landing].into_iter().flatten().fold(stop, f64::min);
-        let is_near = |t: &f64| *t <= first + self.same;
-        // What is over has come as well: of several that were announced the last one.
-        let announced = self.expected.iter().copied().take_while(is_near).last();
-        [Some(stop), known, announced].into_iter().flatten().find(is_near).unwrap_or(first)
+    /// Whether steps end at `t` if a discontinuity is announced for it.
+    pub fn heeds(&self, t: f64) -> bool {
+        self.targets.heeds(t, self.now.t)
+    }
+
+    /// A discontinuity was announced for `t`.
+    pub fn announce(&mut self, t: f64) {
+        self.targets.announce(t, self.now.t);
+    }
+
+    /// The next step of a grid is made in four parts of growing length, so that inputs have a past early; on other paces nothing
+    /// happens.
+    pub fn run_up(&mut self) {
+        if let Pace::Grid { quantum: None, .. } = self.pace {
+            self.run_up = Some(RunUp { from: self.now.t, parts: 0 });
+        }
     }
 
     /// The step that comes nearest to the wished size `h`.
     pub fn propose(&self, h: f64) -> Proposal {
-        let mut span = match self.fixed {
-            Some(step) => {
-                let mut end = self.start + (self.n + 1) as f64 * step;
-                if end - self.t <= MERGE * step {
-                    end += step;
-                }
-                let on_grid = (self.t - (self.start + self.n as f64 * step)).abs() <= MERGE * step;
-                Span { start: self.t, end, h: if on_grid { step } else { end - self.t } }
-            }
-            None => match self.quantum {
-                Some(quantum) => {
-                    let here = ((self.t - self.start) / quantum).round();
-                    let wish = h / quantum * (1.0 + MERGE);
-                    let count = if self.quanta == 1.0 && (1.5..2.0).contains(&wish) {
-                        2.0
-                    } else {
-                        wish.floor().max(1.0)
-                    };
-                    Span { start: self.t, end: self.start + (here + count) * quantum, h: count * quantum }
-                }
-                None => Span { start: self.t, end: self.t + (h + self.owed), h },
-            },
-        };
+        let mut proposal = self.propose_from(self.now, h);
+        if let Some(RunUp { from, parts }) = self.run_up
+            && let Some(share) = RUN_UP.get(parts)
+        {
+            let Span { start, end, .. } = proposal.span;
+            let end = from + share * (end - from);
+            proposal = Proposal { span: Span { start, end, h: end - start }, shortened: true };
+        }
+        proposal
+    }
+
+    fn propose_from(&self, from: Position, h: f64) -> Proposal {
+        let mut span = self.nominal(from, h);
         let shortened = self.clip(&mut span);
         Proposal { span, shortened }
     }
 
+    /// The step of about `h` if nothing had to be hit.
+    fn nominal(&self, from: Position, h: f64) -> Span {
+        let start = from.t;
+        match self.pace {
+            Pace::Grid { step, .. } => {
+                let mut end = self.start + (from.n + 1) as f64 * step;
+                if end - start <= MERGE * step {
+                    end += step;
+                }
+                let on_grid = (start - (self.start + from.n as f64 * step)).abs() <= MERGE * step;
+                Span { start, end, h: if on_grid { step } else { end - start } }
+            }
+            Pace::Multiples(quantum) => {
+                let here = ((start - self.start) / quantum).round();
+                let wish = h / quantum * (1.0 + MERGE);
+                // Steps that grow by no more than one and a half would never become longer than one quantum.
+                let grows = from.quanta == 1.0 && (1.5..2.0).contains(&wish);
+                let count = if grows { 2.0 } else { wish.floor().max(1.0) };
+                Span { start, end: self.start + (here + count) * quantum, h: count * quantum }
+            }
+            Pace::Free => Span { start, end: start + (h + from.owed), h },
+        }
+    }
+
     /// Ends a step at the next time that must be hit exactly, if it comes that far; true if that makes it shorter.
     fn clip(&self, span: &mut Span) -> bool {
-        let target = self.target;
         let slack = MERGE * span.h;
+        let target = self.targets.next(span.start, span.end + slack, span.h);
         if target > span.end + slack {
             let rest = target - span.start;
-            if self.end_rule == EndRule::Halved
-                && self.fixed.or(self.quantum).is_none()
-                && rest < 2.0 * span.h - slack
-            {
+            if self.targets.halves() && rest < 2.0 * span.h - slack {
                 (span.h, span.end) = (0.5 * rest, span.start + 0.5 * rest);
                 return true;
             }
@@ -251,83 +178,79 @@ impl Clock {
         }
         let shortened = target < span.end - slack;
         // On a regular grid the nominal length stays: only the end is rounded to the target.
-        if shortened || self.fixed.is_none() {
+        if shortened || !matches!(self.pace, Pace::Grid { .. }) {
             span.h = target - span.start;
         }
         span.end = target;
         shortened
     }
 
-    /// Two steps near the wished size `h`: of equal length, or the next two of a fixed grid. `None` if only one is left
-    /// on the grid before a time that must be hit.
-    pub fn propose_pair(&self, h: f64) -> Option<Pair> {
-        let Some(step) = self.fixed else { return Some(Pair::halved(self.propose(2.0 * h))) };
+    /// Two steps near the wished size `h`: of equal length, or the next two of a grid or in multiples. `None` if only one is left
+    /// before a time that must be hit.
+    pub fn propose_pair(&self, h: f64) -> Option<PairProposal> {
+        match self.pace {
+            Pace::Free => return Some(PairProposal::halved(self.propose(2.0 * h))),
+            _ if self.run_up.is_some() => return Some(PairProposal::halved(self.propose(h))),
+            _ => {}
+        }
         let first = self.propose(h);
-        if first.span.end >= self.stop || self.target <= first.span.end {
+        let Span { start, end, h } = first.span;
+        if end >= self.targets.stop || self.targets.next(start, end, h) <= end {
             return None;
         }
-        let mut n = self.n;
-        while first.span.end >= self.start + (n + 1) as f64 * step - MERGE * step {
-            n += 1;
-        }
-        let mut second = Span { start: first.span.end, end: self.start + (n + 1) as f64 * step, h: step };
-        let shortened = self.clip(&mut second);
-        let whole = Span { start: first.span.start, end: second.end, h: first.span.h + second.h };
-        Some(Pair { whole, halves: [first.span, second], shortened: first.shortened || shortened })
+        let second = self.propose_from(self.after(first.span), h);
+        let whole = Span { start, end: second.span.end, h: h + second.span.h };
+        let shortened = first.shortened || second.shortened;
+        Some(PairProposal { whole, halves: [first.span, second.span], shortened })
     }
 
-    /// Two equal steps up to `end`, which was asked for by an event.
-    pub fn cut_pair(&self, end: f64) -> Pair {
-        Pair::halved(self.cut(end))
+    /// Two equal steps up to `end`, which was asked for by an event; `None` if steps cannot end there or in the middle.
+    pub fn cut_pair(&self, end: f64) -> Option<PairProposal> {
+        self.cut(end).filter(|_| self.pace.quantum().is_none()).map(PairProposal::halved)
     }
 
-    /// The start of `span` again, with an end that was asked for by an event.
-    pub fn cut(&self, end: f64) -> Proposal {
-        Proposal { span: Span { start: self.t, end, h: end - self.t }, shortened: true }
+    /// The step from here that comes nearest to `end`, which was asked for by an event, and not beyond it; `None` if there is none.
+    pub fn cut(&self, end: f64) -> Option<Proposal> {
+        let end = if self.pace.allows(end - self.start) {
+            end
+        } else {
+            self.start + self.pace.not_after(end - self.start)
+        };
+        let start = self.now.t;
+        (end > start).then(|| Proposal { span: Span { start, end, h: end - start }, shortened: true })
     }
 
-    /// Counts off the targets that have been reached.
-    fn pass_targets(&mut self) -> Arrival {
-        let (now, before) = (self.t + self.same, self.t - self.same);
-        let is_here = |x: f64| x >= before;
-        let mut arrival = Arrival::default();
-        if let Some(dt) = self.landing {
-            while now >= self.start + (self.landed + 1) as f64 * dt {
-                self.landed += 1;
+    /// Where a run is after an accepted step.
+    fn after(&self, span: Span) -> Position {
+        let mut next = Position { t: span.end, owed: 0.0, ..self.now };
+        match self.pace {
+            Pace::Grid { step, .. } => {
+                while span.end >= self.start + (next.n + 1) as f64 * step - MERGE * step {
+                    next.n += 1;
+                }
+            }
+            Pace::Multiples(quantum) => next.quanta = (span.h / quantum).round(),
+            Pace::Free => {
+                // Neumaier: what the addition lost is owed to the next one.
+                let owed = span.h + self.now.owed - (span.end - self.now.t);
+                next.owed = if owed.abs() > span.h { 0.0 } else { owed };
             }
         }
-        while let Some(&x) = self.targets.get(self.next_target).filter(|&&x| x <= self.t) {
-            arrival.known |= is_here(x);
-            self.next_target += 1;
-        }
-        let passed = self.expected.partition_point(|&x| x <= now);
-        arrival.announced |= self.expected[..passed].iter().any(|&x| is_here(x));
-        self.expected.drain(..passed);
-        self.target = self.find_target();
-        arrival
+        next
     }
 
     /// Moves to the end of an accepted step.
     pub fn advance(&mut self, span: Span) -> Arrival {
-        if let Some(step) = self.fixed {
-            while span.end >= self.start + (self.n + 1) as f64 * step - MERGE * step {
-                self.n += 1;
+        self.now = self.after(span);
+        let arrival = self.targets.pass(span.end);
+        if arrival.is_discontinuity() {
+            self.now.owed = 0.0;
+        }
+        if let Some(RunUp { parts, .. }) = &mut self.run_up {
+            *parts += 1;
+            if *parts > RUN_UP.len() {
+                self.run_up = None;
             }
-        }
-        if let Some(quantum) = self.quantum {
-            self.quanta = (span.h / quantum).round();
-        }
-        // Neumaier: what the addition lost is owed to the next one.
-        let exact = span.h + self.owed;
-        self.owed =
-            if self.fixed.is_some() || self.quantum.is_some() { 0.0 } else { exact - (span.end - self.t) };
-        self.t = span.end;
-        let mut arrival = Arrival::default();
-        if self.t >= self.target - self.same {
-            arrival = self.pass_targets();
-        }
-        if arrival.is_discontinuity() || self.owed.abs() > span.h {
-            self.owed = 0.0;
         }
         arrival
     }
@@ -336,6 +259,19 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Bend;
+
+    fn known(jumps: Vec<f64>) -> KnownTimes {
+        KnownTimes { jumps, bends: Vec::new() }
+    }
+
+    fn free(stop: f64, end_rule: EndRule, jumps: Vec<f64>) -> Clock {
+        Clock::new(0.0, stop, end_rule, Pace::Free, known(jumps))
+    }
+
+    fn grid(stop: f64, end_rule: EndRule, step: f64, jumps: Vec<f64>) -> Clock {
+        Clock::new(0.0, stop, end_rule, Pace::Grid { step, quantum: None }, known(jumps))
+    }
 
     fn walk(mut clock: Clock, h: f64) -> (u64, f64, Vec<f64>) {
         let (mut steps, mut hits) = (0, Vec::new());
@@ -353,10 +289,10 @@ mod tests {
     /// 10^8 steps of 0.1 s: a running sum is off by 18 s, the grid and the compensated sum by nothing.
     #[test]
     fn a_hundred_million_steps_do_not_drift() {
-        let fixed = Clock::new(0.0, 1e7, EndRule::Exact, Some(0.1), vec![]);
+        let fixed = grid(1e7, EndRule::Exact, 0.1, vec![]);
         let (steps, end, _) = walk(fixed, 0.1);
         assert_eq!((steps, end), (100_000_000, 1e7));
-        let mut adaptive = Clock::new(0.0, 2e7, EndRule::Overshoot, None, vec![]);
+        let mut adaptive = free(2e7, EndRule::Overshoot, vec![]);
         for _ in 0..100_000_000u32 {
             let span = adaptive.propose(0.1).span;
             adaptive.advance(span);
@@ -367,7 +303,7 @@ mod tests {
 
     #[test]
     fn pairs_are_two_steps_of_the_grid_or_two_halves() {
-        let fixed = Clock::new(0.0, 1.0, EndRule::Exact, Some(0.3), vec![]);
+        let fixed = grid(1.0, EndRule::Exact, 0.3, vec![]);
         let pair = fixed.propose_pair(0.3).expect("two steps fit");
         assert_eq!(pair.halves.map(|s| (s.start, s.end)), [(0.0, 0.3), (0.3, 0.6)]);
         let mut late = fixed.clone();
@@ -378,18 +314,18 @@ mod tests {
         assert_eq!((pair.whole.end, pair.shortened), (1.0, true));
         late.advance(late.propose(0.3).span);
         assert_eq!(late.propose_pair(0.3), None, "one step is left");
-        let free = Clock::new(0.0, 1.0, EndRule::Exact, None, vec![0.5]);
-        let pair = free.propose_pair(0.4).expect("always");
+        let any = free(1.0, EndRule::Exact, vec![0.5]);
+        let pair = any.propose_pair(0.4).expect("always");
         assert_eq!(pair.halves.map(|s| (s.start, s.end)), [(0.0, 0.25), (0.25, 0.5)]);
-        assert!(pair.shortened && !free.propose_pair(0.2).expect("always").shortened);
+        assert!(pair.shortened && !any.propose_pair(0.2).expect("always").shortened);
     }
 
     /// 3 · 0.1 is above 0.3 by one bit; 0.7 and 7 · 0.1 likewise. Every jump counts once, and no step is shorter than the interval.
     #[test]
     fn times_that_round_off_parts_are_one() {
         let jumps = (1..10).map(|k| f64::from(k) / 10.0).collect();
-        let mut clock = Clock::new(0.0, 1.0, EndRule::Exact, None, jumps).land_on(0.1);
-        clock.expect(0.1 + 0.2);
+        let mut clock = free(1.0, EndRule::Exact, jumps).land_on(0.1);
+        clock.announce(0.1 + 0.2);
         let (mut hits, mut shortest) = (0, f64::INFINITY);
         while !clock.done() {
             let span = clock.propose(1.0).span;
@@ -402,17 +338,17 @@ mod tests {
 
     #[test]
     fn the_end_is_exact_and_a_tiny_rest_is_merged() {
-        assert_eq!(walk(Clock::new(0.0, 1.0, EndRule::Exact, Some(0.3), vec![]), 0.3).0, 4);
-        let (steps, end, _) = walk(Clock::new(0.0, 0.3 + 1e-9, EndRule::Exact, Some(0.1), vec![]), 0.1);
+        assert_eq!(walk(grid(1.0, EndRule::Exact, 0.3, vec![]), 0.3).0, 4);
+        let (steps, end, _) = walk(grid(0.3 + 1e-9, EndRule::Exact, 0.1, vec![]), 0.1);
         assert_eq!((steps, end), (3, 0.3 + 1e-9));
-        assert_eq!(walk(Clock::new(0.0, 1.0, EndRule::Overshoot, Some(0.3), vec![]), 0.3).1, 4.0 * 0.3);
+        assert_eq!(walk(grid(1.0, EndRule::Overshoot, 0.3, vec![]), 0.3).1, 4.0 * 0.3);
     }
 
     #[test]
     fn events_are_hit_and_the_grid_goes_on() {
-        let (steps, end, hits) = walk(Clock::new(0.0, 1.0, EndRule::Exact, Some(0.1), vec![0.25, 0.5]), 0.1);
+        let (steps, end, hits) = walk(grid(1.0, EndRule::Exact, 0.1, vec![0.25, 0.5]), 0.1);
         assert_eq!((steps, end, hits), (11, 1.0, vec![0.25, 0.5]));
-        let (_, end, hits) = walk(Clock::new(0.0, 1.0, EndRule::Exact, None, vec![0.25, 0.5]), 0.07);
+        let (_, end, hits) = walk(free(1.0, EndRule::Exact, vec![0.25, 0.5]), 0.07);
         assert_eq!((end, hits), (1.0, vec![0.25, 0.5]));
     }
 
@@ -430,7 +366,7 @@ mod tests {
     #[test]
     fn the_last_two_steps_share_what_is_left() {
         let ends = |targets: Vec<f64>, h: f64| {
-            let list = spans(Clock::new(0.0, 10.0, EndRule::Halved, None, targets), h);
+            let list = spans(free(10.0, EndRule::Halved, targets), h);
             list.iter().map(|s| s.end).collect::<Vec<f64>>()
         };
         assert_eq!(ends(vec![], 3.0), [3.0, 6.0, 8.0, 10.0]);
@@ -438,10 +374,10 @@ mod tests {
         assert_eq!(ends(vec![], 5.0), [5.0, 10.0], "nothing is left to share");
         assert_eq!(ends(vec![], 20.0), [10.0]);
         // A shortened step says nothing about the wish.
-        let clock = Clock::new(0.0, 10.0, EndRule::Halved, None, vec![]);
+        let clock = free(10.0, EndRule::Halved, vec![]);
         assert_eq!((clock.propose(6.0).shortened, clock.propose(4.0).shortened), (true, false));
         for h in [0.123, 0.7, 3.3, 9.99] {
-            let list = spans(Clock::new(0.0, 10.0, EndRule::Halved, None, vec![]), h);
+            let list = spans(free(10.0, EndRule::Halved, vec![]), h);
             let shortest = list.iter().fold(f64::INFINITY, |a, s| a.min(s.h));
             assert!(shortest > 0.499 * h, "{h}: {shortest}");
         }
@@ -449,7 +385,7 @@ mod tests {
 
     #[test]
     fn steps_are_multiples_of_a_quantum() {
-        let clock = || Clock::new(0.5, 1.5, EndRule::Halved, None, vec![]).in_multiples_of(0.1);
+        let clock = || Clock::new(0.5, 1.5, EndRule::Halved, Pace::Multiples(0.1), known(vec![]));
         for (h, steps, length) in [(0.1, 10, 0.1), (0.25, 5, 0.2), (0.3, 4, 0.3), (0.01, 10, 0.1)] {
             let list = spans(clock(), h);
             assert_eq!(list.len(), steps, "{h}");
@@ -471,27 +407,28 @@ mod tests {
         }
         assert_eq!(counts, [1.0, 2.0, 3.0, 4.0]);
         // 10^6 steps: counted, not summed.
-        let long = Clock::new(0.0, 1e5, EndRule::Exact, None, vec![]).in_multiples_of(0.1);
+        let long = Clock::new(0.0, 1e5, EndRule::Exact, Pace::Multiples(0.1), known(vec![]));
         let (steps, end, _) = walk(long, 0.1);
         assert_eq!((steps, end), (1_000_000, 1e5));
     }
 
     #[test]
     fn announced_times_are_hit_once_and_never_too_many_are_kept() {
-        let mut clock = Clock::new(0.0, 1.0, EndRule::Exact, None, vec![]);
+        let mut clock = free(1.0, EndRule::Exact, vec![]);
         for t in [0.33, -1.0, 0.77, 0.33, 5.0, f64::INFINITY, f64::NAN] {
-            clock.expect(t);
+            clock.announce(t);
         }
         let (steps, end, hits) = walk(clock, 0.1);
         assert_eq!((steps, end, hits), (12, 1.0, vec![0.33, 0.77]));
-        let mut clock = Clock::new(0.0, 1e3, EndRule::Exact, None, vec![]);
-        (1..1000).rev().for_each(|k| clock.expect(f64::from(k)));
-        assert_eq!((clock.expected.len(), clock.expected[0], clock.expected[63]), (64, 1.0, 64.0));
+        let mut clock = free(1e3, EndRule::Exact, vec![]);
+        (1..1000).rev().for_each(|k| clock.announce(f64::from(k)));
+        let (_, _, hits) = walk(clock, 1e3);
+        assert_eq!((hits.len(), hits[0], hits[63]), (64, 1.0, 64.0));
     }
 
     #[test]
     fn landing_hits_every_multiple() {
-        let mut clock = Clock::new(0.0, 1.0, EndRule::Exact, None, vec![]).land_on(0.25);
+        let mut clock = free(1.0, EndRule::Exact, vec![]).land_on(0.25);
         let mut times = Vec::new();
         while !clock.done() {
             let span = clock.propose(0.1).span;
@@ -501,5 +438,50 @@ mod tests {
         for target in [0.25, 0.5, 0.75, 1.0] {
             assert!(times.contains(&target), "{target} in {times:?}");
         }
+    }
+
+    /// Multiples of 0.1 s: a run of 1.05 s ends at 1 s, an event at 0.44 s is no reason to stop there, one at 0.4 s is, and a cut at
+    /// 0.37 s comes to 0.3 s.
+    #[test]
+    fn nothing_is_hit_off_the_multiples() {
+        let mut clock = Clock::new(0.0, 1.05, EndRule::Exact, Pace::Multiples(0.1), known(vec![]));
+        clock.announce(0.44);
+        clock.announce(0.4);
+        assert_eq!(clock.cut(0.37).map(|p| p.span.end), Some(0.1 * 3.0));
+        assert_eq!(clock.cut(0.07), None);
+        let pair = clock.propose_pair(0.2).expect("there is room");
+        assert_eq!(pair.halves.map(|s| (s.h / 0.1).round()), [2.0, 2.0]);
+        let list = spans(clock, 0.3);
+        assert_eq!(list.iter().map(|s| (s.end * 10.0).round()).collect::<Vec<_>>(), [3.0, 4.0, 7.0, 10.0]);
+        for span in list {
+            assert!((span.h - (span.end - span.start)).abs() < 1e-12, "{span:?}");
+        }
+    }
+
+    #[test]
+    fn bends_are_hit_by_steps_that_are_too_long_for_them() {
+        let bends = vec![Bend { time: 0.25, longest: 0.05 }, Bend { time: 0.5, longest: 10.0 }];
+        let clock = Clock::new(0.0, 1.0, EndRule::Exact, Pace::Free, KnownTimes { jumps: vec![], bends });
+        let ends = |h: f64| spans(clock.clone(), h).iter().map(|s| s.end).collect::<Vec<_>>();
+        assert_eq!(ends(0.4), [0.25, 0.65, 1.0]);
+        assert!(!ends(0.04).contains(&0.25));
+    }
+
+    /// 1 s in steps of 0.5 s, with a jump at 0.7 s.
+    #[test]
+    fn a_run_up_splits_the_first_step() {
+        let mut clock = grid(1.0, EndRule::Exact, 0.5, vec![0.7]);
+        let mut ends = Vec::new();
+        clock.run_up();
+        while !clock.done() {
+            let span = clock.propose(0.5).span;
+            if clock.advance(span).is_discontinuity() {
+                clock.run_up();
+            }
+            ends.push(span.end);
+        }
+        let expected = [0.0005, 0.005, 0.05, 0.5, 0.7, 0.7003, 0.703, 0.73, 1.0];
+        assert_eq!(ends.len(), expected.len(), "{ends:?}");
+        assert!(ends.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{ends:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! External inputs: what is known of an input before the run starts.
 
-use crate::time::clock::aligned;
+use crate::time::aligned;
 
 /// An input as a function of time.
 pub enum Signal {
@@ -163,22 +163,75 @@ impl Signal {
         }
     }
 
+    /// Lets the jump at `from` come at `to`, which is later.
+    pub(crate) fn move_jump(&mut self, from: f64, to: f64) {
+        match self {
+            Signal::Step { time, .. } if *time == from => *time = to,
+            Signal::Ramp { start, end, .. } if *start == from && start == end => (*start, *end) = (to, to),
+            Signal::Table { times, .. } => {
+                let moved = times.iter_mut().filter(|t| (from..to).contains(*t));
+                moved.for_each(|t| *t = to);
+            }
+            Signal::Changed { base, changes } => {
+                base.move_jump(from, to);
+                changes.iter_mut().filter(|(time, _)| *time == from).for_each(|(time, _)| *time = to);
+            }
+            _ => {}
+        }
+    }
+
     /// Where it jumps: the engine steps exactly to these times.
     pub fn jumps(&self) -> Vec<f64> {
         match self {
             Signal::Step { time, from, to } if from != to => vec![*time],
-            Signal::Ramp { start, end, from, to } if from != to => vec![*start, *end],
-            Signal::Table { times, values, linear: false } => {
-                (1..times.len()).filter(|&i| values[i] != values[i - 1]).map(|i| times[i]).collect()
+            Signal::Ramp { start, end, from, to } if from != to && start == end => vec![*start],
+            Signal::Table { times, values, linear } => {
+                let jumps = |i: &usize| values[*i] != values[i - 1] && (!linear || times[*i] == times[i - 1]);
+                (1..times.len()).filter(jumps).map(|i| times[i]).collect()
             }
-            Signal::Table { times, values, linear: true } => (1..times.len())
-                .filter(|&i| times[i] == times[i - 1] && values[i] != values[i - 1])
-                .map(|i| times[i])
-                .collect(),
             Signal::Changed { base, changes } => {
                 base.jumps().into_iter().chain(changes.iter().map(|&(time, _)| time)).collect()
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// Where it bends, and by how much its slope changes there, per second: ends of ramps, samples of linear tables.
+    pub fn bends(&self) -> Vec<(f64, f64)> {
+        match self {
+            Signal::Ramp { start, end, from, to } if start < end && from != to => {
+                let slope = (to - from) / (end - start);
+                vec![(*start, slope), (*end, -slope)]
+            }
+            Signal::Table { times, values, linear: true } => {
+                let slope = |i: usize| {
+                    let h = times[i] - times[i - 1];
+                    if h > 0.0 { (values[i] - values[i - 1]) / h } else { 0.0 }
+                };
+                let last = times.len() - 1;
+                let change = |i: usize| {
+                    let before = if i > 0 { slope(i) } else { 0.0 };
+                    (times[i], if i < last { slope(i + 1) } else { 0.0 } - before)
+                };
+                (0..=last).map(change).filter(|(_, change)| *change != 0.0).collect()
+            }
+            Signal::Changed { base, .. } => base.bends(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The difference of its largest and its smallest value, where bends are told; 0 for all other signals.
+    pub fn range(&self) -> f64 {
+        match self {
+            Signal::Ramp { from, to, .. } => (to - from).abs(),
+            Signal::Table { values, .. } => {
+                let (low, high) = values
+                    .iter()
+                    .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
+                high - low
+            }
+            Signal::Changed { base, .. } => base.range(),
+            _ => 0.0,
         }
     }
 }
@@ -228,7 +281,8 @@ mod tests {
         let changed = Signal::Changed { base, changes };
         assert_eq!([0.5, 1.0, 1.5, 2.5, 3.5].map(|t| changed.at(t)), [0.5, 9.0, 9.0, 1.5, 3.5]);
         assert_eq!([1.0, 2.0, 3.0].map(|t| changed.before(t)), [1.0, 9.0, 2.0]);
-        assert_eq!(changed.jumps(), [0.0, 4.0, 1.0, 2.0, 3.0]);
+        assert_eq!(changed.jumps(), [1.0, 2.0, 3.0]);
+        assert_eq!(changed.bends(), [(0.0, 1.0), (4.0, -1.0)]);
     }
 
     #[test]
@@ -236,5 +290,14 @@ mod tests {
         let step = Signal::Step { time: 0.5, from: 1.0, to: 2.0 };
         assert_eq!([step.at(0.49), step.before(0.5), step.at(0.5)], [1.0, 1.0, 2.0]);
         assert_eq!(step.jumps(), [0.5]);
+    }
+
+    #[test]
+    fn a_ramp_and_a_table_of_the_same_shape_bend_alike() {
+        let ramp = Signal::Ramp { start: 1.0, end: 3.0, from: 2.0, to: 6.0 };
+        let (times, values) = (vec![0.0, 1.0, 3.0, 9.0], vec![2.0, 2.0, 6.0, 6.0]);
+        let table = Signal::Table { times, values, linear: true };
+        assert_eq!(ramp.bends(), [(1.0, 2.0), (3.0, -2.0)]);
+        assert_eq!((ramp.bends(), ramp.range(), ramp.jumps()), (table.bends(), table.range(), table.jumps()));
     }
 }

@@ -9,7 +9,7 @@ use powerbond_core::run::{Master, Policies, Settings};
 use powerbond_core::step::StepView;
 use powerbond_core::step::{Schedule, ScheduleKind};
 use powerbond_core::subsystem::Subsystem;
-use powerbond_core::time::clock::EndRule;
+use powerbond_core::time::EndRule;
 use powerbond_models::{self, ParameterValue};
 
 pub type Given = Vec<(String, ParameterValue)>;

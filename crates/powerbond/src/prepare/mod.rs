@@ -27,7 +27,7 @@ use powerbond_core::observe::verdict::{Circumstances, Verdict};
 use powerbond_core::observe::{Both, Observer};
 use powerbond_core::run::{Master, Outcome, Policies, Settings};
 use powerbond_core::subsystem::ValueKind;
-use powerbond_core::time::clock::EndRule;
+use powerbond_core::time::EndRule;
 use record::{column, port_names};
 use std::sync::Arc;
 

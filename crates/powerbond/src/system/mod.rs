@@ -15,7 +15,7 @@ use crate::source::{At, Source};
 use powerbond_core::energy::Quadrature;
 use powerbond_core::network::VariableName;
 use powerbond_core::run::Initial;
-use powerbond_core::time::clock::EndRule;
+use powerbond_core::time::EndRule;
 use powerbond_models::ParameterValue;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

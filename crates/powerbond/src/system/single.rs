@@ -7,7 +7,7 @@ use crate::Error;
 use crate::source::{At, Source};
 use powerbond_core::network::VariableName;
 use powerbond_core::run::Initial;
-use powerbond_core::time::clock::EndRule;
+use powerbond_core::time::EndRule;
 use powerbond_fmi::Fmu;
 use powerbond_fmi::description::Causality;
 use std::io::Read;

@@ -16,7 +16,7 @@ use powerbond_core::energy::Quadrature;
 use powerbond_core::network::VariableName;
 use powerbond_core::run::Initial;
 use powerbond_core::suggest::hint;
-use powerbond_core::time::clock::EndRule;
+use powerbond_core::time::EndRule;
 use std::path::Path;
 use std::sync::Arc;
 

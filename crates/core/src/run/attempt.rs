@@ -1,0 +1,297 @@
+//! A step until it stands: attempts, estimates, decisions, and going back.
+
+use super::{Engine, StartUp};
+use crate::controller::{Decision, Retry};
+use crate::error::RunError;
+use crate::estimator::Estimate;
+use crate::network::Network;
+use crate::observe::{Flow, Observer};
+use crate::step::{Improved, Moment, StepRecord, Still, Sweep, Swept};
+use crate::subsystem::Span;
+use crate::time::Proposal;
+
+/// How many times in a row a step may be taken back.
+const MAX_REJECTIONS: u32 = 60;
+
+/// What happened to a step before it stood.
+#[derive(Default)]
+pub(super) struct Tries {
+    /// How often it was taken back because of its error.
+    pub rejections: u32,
+    /// How often it was cut because a member stopped early.
+    cuts: u32,
+    /// Why an attempt could not be finished, the last time that happened.
+    cause: Option<Box<RunError>>,
+}
+
+impl Engine {
+    /// Makes one accepted step.
+    pub(super) fn single_step(&mut self, observer: &mut dyn Observer) -> Result<Flow, RunError> {
+        let proposal = self.clock.propose(self.wish);
+        self.single_step_from(proposal, observer)
+    }
+
+    /// As [`Engine::single_step`], beginning with this proposal.
+    pub(super) fn single_step_from(
+        &mut self,
+        mut proposal: Proposal,
+        observer: &mut dyn Observer,
+    ) -> Result<Flow, RunError> {
+        let mut tries = Tries::default();
+        let saved = self.saves && self.save(proposal.span)?;
+        loop {
+            let span = proposal.span;
+            let retry = self.retry(saved, span.h);
+            let retry_h = match self.attempt(span) {
+                Ok(Swept::Early { member, reached }) => {
+                    let early = RunError::EarlyReturn { member, span, reached };
+                    let cut = self.clock.cut(reached).filter(|_| saved && !reached.is_nan());
+                    proposal = cut.ok_or_else(|| early.clone())?;
+                    self.cut_short(span, &mut tries, early)?;
+                    continue;
+                }
+                Ok(Swept::Whole) => {
+                    let driving = self.record.estimates.first().copied();
+                    match self.judge(driving, &proposal, retry) {
+                        Decision::Accept { next_h } => {
+                            self.wish = next_h;
+                            break;
+                        }
+                        Decision::Reject { retry_h } => retry_h,
+                    }
+                }
+                Err(error) => self.smaller_after(error, span.h, retry, &mut tries)?,
+            };
+            self.wish = self.reject(span, span.h, retry_h, &mut tries)?;
+            proposal = self.clock.propose(self.wish);
+        }
+        self.accept(tries.rejections, observer)
+    }
+
+    /// Whether an attempt of length `h` may be made again.
+    pub(super) fn retry(&self, saved: bool, h: f64) -> Retry {
+        let floor = self.policies.controller.floor() * (1.0 + 1e-9);
+        // Norms that still find their scales are no reason to go back.
+        if !saved || self.policies.is_warming_up() {
+            Retry::Impossible
+        } else if h <= floor || self.clock.pace().shorter(h, 0.5 * h).is_none() {
+            Retry::AtFloor
+        } else {
+            Retry::Possible
+        }
+    }
+
+    /// What becomes of an attempt with this driving estimate.
+    pub(super) fn judge(
+        &mut self,
+        driving: Option<Estimate>,
+        proposal: &Proposal,
+        retry: Retry,
+    ) -> Decision {
+        let estimate = driving.unwrap_or(Estimate::NONE);
+        // A step that something else shortened says nothing about the wish, unless it was still too long.
+        if proposal.shortened && estimate.norm <= 1.0 {
+            return Decision::Accept { next_h: self.wish };
+        }
+        self.policies.controller.decide(estimate, proposal.span.h, retry)
+    }
+
+    /// The size to retry with after an attempt that could not be finished, or the error if there is none.
+    pub(super) fn smaller_after(
+        &mut self,
+        error: RunError,
+        h: f64,
+        retry: Retry,
+        tries: &mut Tries,
+    ) -> Result<f64, RunError> {
+        let endless = Estimate::new(f64::INFINITY, 1.0);
+        let hopeless = !self.policies.controller.may_reject() || !error.may_pass_with_smaller_steps();
+        if retry != Retry::Possible || hopeless {
+            return Err(error);
+        }
+        match self.policies.controller.decide(endless, h, retry) {
+            Decision::Reject { retry_h } => {
+                tries.cause = Some(Box::new(error));
+                Ok(retry_h)
+            }
+            Decision::Accept { .. } => Err(error),
+        }
+    }
+
+    /// Takes an attempt back because of its error, and tells the size to retry with; an error if a retry is pointless.
+    pub(super) fn reject(
+        &mut self,
+        span: Span,
+        h: f64,
+        retry_h: f64,
+        tries: &mut Tries,
+    ) -> Result<f64, RunError> {
+        self.statistics.rejected += 1;
+        tries.rejections += 1;
+        let shorter = self.clock.pace().shorter(h, retry_h).filter(|h| h.is_finite() && *h > 0.0);
+        match shorter {
+            Some(retry_h) if tries.rejections <= MAX_REJECTIONS => {
+                self.restore(span)?;
+                Ok(retry_h)
+            }
+            _ => {
+                let norm = self.record.estimates.first().map_or(f64::NAN, |e| e.norm);
+                let view = self.record.view(&self.network, self.doubled());
+                let blame = self.policies.driving().and_then(|e| e.blame(&view));
+                let (count, cause) = (tries.rejections, tries.cause.take());
+                Err(RunError::Rejections { span, norm, count, blame, cause })
+            }
+        }
+    }
+
+    /// Takes an attempt back because a member stopped early: that is no error of the step.
+    pub(super) fn cut_short(
+        &mut self,
+        span: Span,
+        tries: &mut Tries,
+        early: RunError,
+    ) -> Result<(), RunError> {
+        self.statistics.early_returns += 1;
+        tries.cuts += 1;
+        if tries.cuts > MAX_REJECTIONS {
+            return Err(early);
+        }
+        self.restore(span)
+    }
+
+    /// Brings everything back to where the step began.
+    pub(super) fn restore(&mut self, span: Span) -> Result<(), RunError> {
+        for (s, member) in self.network.members.iter_mut().enumerate() {
+            let fail = |error| RunError::Subsystem { member: s, phase: "restoring a state", span, error };
+            member.simulator.restore().map_err(fail)?;
+        }
+        self.network.packets.forget();
+        Ok(())
+    }
+
+    /// Saves everything. Where that fails, a step in a pair is impossible; a single one is made, counted and kept.
+    pub(super) fn save(&mut self, span: Span) -> Result<bool, RunError> {
+        for (s, member) in self.network.members.iter_mut().enumerate() {
+            if let Err(error) = member.simulator.save() {
+                if self.pair.is_some() {
+                    return Err(RunError::Subsystem { member: s, phase: "saving a state", span, error });
+                }
+                self.statistics.unsaved += 1;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Tries a step and estimates its error; nothing is remembered.
+    pub(super) fn attempt(&mut self, span: Span) -> Result<Swept, RunError> {
+        let swept = self.sweep(span)?;
+        if swept == Swept::Whole {
+            self.exchange.look_at_defects(
+                &self.policies.schedule,
+                self.policies.extrapolation.orders(),
+                &mut self.record,
+            );
+            self.exchange.note_orders(self.policies.extrapolation.as_ref(), &mut self.record);
+            self.meter.close(&self.network.bonds, &mut self.record);
+            self.estimate();
+        }
+        Ok(swept)
+    }
+
+    fn estimate(&mut self) {
+        if self.policies.estimators.is_empty() {
+            return;
+        }
+        let mut estimates = std::mem::take(&mut self.record.estimates);
+        let view = self.record.view(&self.network, self.doubled());
+        self.policies.estimate(&view, &mut estimates);
+        self.record.estimates = estimates;
+    }
+
+    /// Crosses a span with all members, and makes outputs belong to inputs at its end.
+    pub(super) fn sweep(&mut self, span: Span) -> Result<Swept, RunError> {
+        self.statistics.sweeps += 1;
+        self.record.span = span;
+        let mut sweep = Sweep {
+            schedule: &self.policies.schedule,
+            hold: self.policies.extrapolation.as_ref(),
+            correction: self.policies.correction.as_deref(),
+            workers: self.workers.as_mut(),
+            allow_nonfinite: self.settings.allow_nonfinite,
+        };
+        let swept =
+            sweep.run(&mut self.network, &mut self.exchange, &mut self.meter, &mut self.record)?;
+        if swept == Swept::Whole {
+            self.refresh_outputs()?;
+        }
+        Ok(swept)
+    }
+
+    /// Fresh inputs at the end of a step, with outputs that are read again, improved or solved for where that is done.
+    fn refresh_outputs(&mut self) -> Result<(), RunError> {
+        let Engine { network, record, exchange, .. } = self;
+        if !self.refresh.is_empty() {
+            let StepRecord { fresh, y_fresh, y_step, span, held_end, .. } = &mut *record;
+            y_fresh.copy_from_slice(y_step);
+            // Loops begin with what was predicted.
+            fresh.copy_from_slice(held_end);
+            network.externals_before(span.end, fresh);
+            let (mut u, mut y) = (std::mem::take(fresh), std::mem::take(y_fresh));
+            let acted = |i: usize| exchange.input_at_end(record, i);
+            let improved = self.policies.identifier.as_ref().map(|identifier| Improved {
+                identifier,
+                acted: &acted,
+                base: &record.y_step,
+            });
+            let mut still = Still {
+                network,
+                u: &mut u,
+                y: &mut y,
+                moment: Moment::End,
+                span: record.span,
+                allow_nonfinite: self.settings.allow_nonfinite,
+                improved,
+            };
+            let done = self.refresh.run(&mut still, |_| true);
+            (record.fresh, record.y_fresh) = (u, y);
+            done?;
+        } else if !record.y_fresh.is_empty() {
+            record.y_fresh.copy_from_slice(&record.y_step);
+        }
+        gather(network, record);
+        Ok(())
+    }
+
+    /// The first step of a grid is split where a hold needs that.
+    pub(super) fn start_up(&mut self) {
+        if self.settings.start_up == StartUp::RunUp && self.needs_run_up() {
+            self.clock.run_up();
+        }
+    }
+
+    /// Whether an input is held with order 2 and has no derivatives to begin with.
+    fn needs_run_up(&self) -> bool {
+        let Engine { network, policies, settings, .. } = self;
+        let orders = policies.extrapolation.orders();
+        let takes = |i: usize| network.members[network.owner_of_input[i]].capabilities.input_derivatives;
+        let known = |i: usize| {
+            let gives = |(o, _): (usize, f64)| {
+                network.members[network.owner_of_output[o]].capabilities.output_derivatives > 0
+            };
+            settings.output_derivatives && network.wiring.sources(i).all(gives)
+        };
+        let needs = |i: usize| {
+            network.wiring.is_coupled(i) && orders[i] > 1 && takes(i) > 1 && !known(i)
+        };
+        !policies.extrapolation.orders_vary() && (0..network.n_inputs).any(needs)
+    }
+}
+
+/// `u = L y` at the end of the step.
+fn gather(network: &Network, record: &mut StepRecord) {
+    let StepRecord { fresh, y_fresh, y_step, span, .. } = record;
+    let y = if y_fresh.is_empty() { y_step } else { y_fresh };
+    network.wiring.gather(y, fresh);
+    network.externals_before(span.end, fresh);
+}

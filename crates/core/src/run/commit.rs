@@ -1,0 +1,163 @@
+//! The step stands: everybody learns from it, observers see it, time goes on.
+
+use super::Engine;
+use crate::energy::{BondFlow, BondWatch};
+use crate::error::RunError;
+use crate::estimator::Estimate;
+use crate::observe::{Flow, Observer, Statistics, StepReport};
+use crate::subsystem::Span;
+use crate::time::Arrival;
+
+/// Steps at the start in which feed-through is sampled always, and the stride after them.
+const SAMPLED: u64 = 256;
+const SAMPLE_EVERY: u64 = 16;
+
+impl Engine {
+    /// The attempt of the record stands.
+    pub(super) fn accept(&mut self, rejections: u32, observer: &mut dyn Observer) -> Result<Flow, RunError> {
+        self.learn()?;
+        self.record.gains_known = self.sample_gains();
+        let (flow, arrival) = self.publish(rejections, self.wish, observer)?;
+        self.carry_on()?;
+        if let Some(pair) = &mut self.pair {
+            pair.end_of_pair(self.record.span.end, self.exchange.history.values(0));
+        }
+        self.announce_from_step();
+        if arrival.is_discontinuity() || !self.record.eventful.is_empty() {
+            let event = self.event(arrival, observer)?;
+            return Ok(if flow == Flow::Stop { flow } else { event });
+        }
+        Ok(flow)
+    }
+
+    /// Policies and meter learn from an attempt.
+    pub(super) fn learn(&mut self) -> Result<(), RunError> {
+        let span = self.record.span;
+        self.record.gains_known = self.needs_gains;
+        if self.needs_gains {
+            self.read_gains()?;
+        }
+        self.read_probes(span)?;
+        self.meter.commit(&self.record);
+        if !self.learns {
+            return Ok(());
+        }
+        let Engine { policies, record, network, exchange, pair, .. } = self;
+        let doubled = pair.as_ref().and_then(|pair| pair.seen(exchange));
+        let view = record.view(network, doubled);
+        policies.commit(&view, record, exchange);
+        Ok(())
+    }
+
+    /// Statistics and observers see an accepted step, and the clock moves to its end; `next_h` is what comes next.
+    pub(super) fn publish(
+        &mut self,
+        rejections: u32,
+        next_h: f64,
+        observer: &mut dyn Observer,
+    ) -> Result<(Flow, Arrival), RunError> {
+        let span = self.record.span;
+        let runaway = watch(&mut self.watch, span, &self.record.flows, self.settings.stop_runaway);
+        let floor = self.policies.controller.floor().max(self.clock.pace().floor());
+        let over_tolerance = count(&mut self.statistics, &self.record.estimates, span, floor);
+        let arrival = self.clock.advance(span);
+        let view = self.record.view(&self.network, self.doubled());
+        let flow = observer.accepted(
+            &view,
+            &StepReport {
+                number: self.statistics.accepted,
+                estimates: &self.record.estimates,
+                next_h,
+                probes: &self.record.probes,
+                rejections,
+                over_tolerance,
+                limited_by: self.record.estimates.first().and_then(|e| e.limited_by),
+                event_follows: arrival.is_discontinuity() || !self.record.eventful.is_empty(),
+            },
+        );
+        runaway.map(|()| (flow, arrival))
+    }
+
+    /// The end of the step is the next communication point: inputs get a node, what is no number is passed on.
+    pub(super) fn carry_on(&mut self) -> Result<(), RunError> {
+        self.exchange.commit(&self.policies.schedule, &self.record);
+        self.record.carry_outputs();
+        self.record.after_restart = false;
+        self.arrive(self.record.span)
+    }
+
+    /// What is passed on and asked for at a communication point, the end of `span`, beside numbers.
+    pub(super) fn arrive(&mut self, span: Span) -> Result<(), RunError> {
+        if self.network.pass_packets(span)? {
+            self.events.announce_later();
+        }
+        self.exchange.read_derivatives(&mut self.network, span)
+    }
+
+    /// Whether the feed-through of this step is known. A member that cannot tell is no reason to fail: who only
+    /// watches goes without.
+    fn sample_gains(&mut self) -> bool {
+        if self.needs_gains || !self.settings.sample_feed_through {
+            return self.needs_gains;
+        }
+        let n = self.statistics.accepted + 1;
+        let due = n <= SAMPLED || n.is_multiple_of(SAMPLE_EVERY);
+        let (span, identifier) = (self.record.span, self.policies.identifier.as_ref());
+        due && self.gains.ask(&mut self.network, identifier, span, &mut self.record.gains).is_ok()
+    }
+
+    /// ∂y/∂u at the end of the step, for whoever needs it.
+    fn read_gains(&mut self) -> Result<(), RunError> {
+        let Engine { gains, network, policies, record, exchange, .. } = self;
+        let mut values = std::mem::take(&mut record.gains);
+        let fresh = !record.y_fresh.is_empty();
+        let at = |i: usize| if fresh { record.fresh[i] } else { exchange.input_at_end(record, i) };
+        let read = gains.read(network, policies.identifier.as_ref(), at, record.span, &mut values);
+        record.gains = values;
+        read
+    }
+
+    /// Variables that are only recorded.
+    pub(super) fn read_probes(&mut self, span: Span) -> Result<(), RunError> {
+        if self.record.probes.is_empty() {
+            return Ok(());
+        }
+        for (s, member) in self.network.members.iter_mut().enumerate() {
+            if !member.probes.is_empty() {
+                let z = &mut self.record.probes[member.probes.clone()];
+                let fail = |error| RunError::Subsystem { member: s, phase: "recording", span, error };
+                member.simulator.probe(z).map_err(fail)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Enters an accepted step into the statistics; true if it is over tolerance.
+fn count(statistics: &mut Statistics, estimates: &[Estimate], span: Span, floor: f64) -> bool {
+    statistics.accept(span.h);
+    for (sum, estimate) in statistics.estimates.iter_mut().zip(estimates) {
+        sum.accept(estimate.norm, span.end);
+    }
+    let norm = estimates.first().map_or(0.0, |e| e.norm);
+    let over_tolerance = norm > 1.0;
+    if over_tolerance {
+        statistics.over_tolerance += 1;
+        if span.h <= floor * (1.0 + 1e-9) {
+            statistics.at_floor += 1;
+            statistics.first_at_floor.get_or_insert(span.end);
+        }
+    }
+    if norm > statistics.worst_norm.0 {
+        statistics.worst_norm = (norm, span.end);
+    }
+    over_tolerance
+}
+
+/// Watches the bonds in an accepted step; an error if the power of one runs away and that is to `stop` the run.
+fn watch(watch: &mut BondWatch, span: Span, flows: &[BondFlow], stop: bool) -> Result<(), RunError> {
+    match watch.commit(span, flows).filter(|_| stop) {
+        Some(bond) => Err(RunError::Runaway { bond, span, power: flows[bond].exchanged_power }),
+        None => Ok(()),
+    }
+}

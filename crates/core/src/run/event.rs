@@ -1,0 +1,261 @@
+//! The one place for discontinuities: known jumps and bends of signals, announced and reported events, changed parameters and
+//! connections. What they reach is evaluated again at the same time with the limits from the right, both limits are shown, and the
+//! past is forgotten where it says nothing any more.
+
+use super::known::{Known, KnownInput, MovedJump};
+use super::{Engine, Policies, Settings, response};
+use crate::error::RunError;
+use crate::feed_through::{Evidence, Reach, Reached, Structure};
+use crate::network::Network;
+use crate::observe::{EventView, Flow, Observer};
+use crate::step::{Improved, Moment, Plan, PlanOf, Response, Still};
+use crate::subsystem::{Span, StepEvent};
+use crate::time::Arrival;
+
+/// What is known and needed to handle discontinuities; nothing is allocated after `new`.
+pub(super) struct Events {
+    known: Known,
+    /// How many known jumps and bends, and how many changes of the coupling, have come.
+    jumped: usize,
+    bent: usize,
+    changed: usize,
+    reach: Reach,
+    /// Makes outputs belong to inputs at the limit from the right.
+    plan: Plan,
+    /// Members that feed a known jump through and cannot answer.
+    deaf: Vec<usize>,
+    /// Inputs and outputs at the limit from the left.
+    left: Vec<f64>,
+    left_y: Vec<f64>,
+    /// Members have to be asked for their next events.
+    asks: bool,
+}
+
+impl Events {
+    pub fn new(
+        network: &Network,
+        policies: &Policies,
+        settings: &Settings,
+        structure: &Structure,
+        known: Known,
+    ) -> Self {
+        let answers = |s: usize| match network.members[s].capabilities.can_update {
+            true => Some(Response::Reread),
+            false => response(network, policies, s),
+        };
+        let of = PlanOf { response: &answers, wanted: &|s| answers(s).is_some(), everybody: false };
+        let mut reach = Reach::new(network);
+        let mut touched = vec![false; network.members.len()];
+        let changed = settings.changes.iter().flat_map(|change| change.rows.iter().map(|row| row.0));
+        for input in known.jumps.iter().map(|jump| jump.input).chain(changed) {
+            reach.clear();
+            reach.add_jump(input);
+            reach.add_consequences();
+            (0..touched.len()).for_each(|s| touched[s] |= reach.touches(s));
+        }
+        reach.clear();
+        let is_deaf = |s: &usize| {
+            let member = &network.members[*s];
+            let feeds_through = match member.evidence {
+                Evidence::Unknown => false,
+                _ => !member.feed_through.is_empty(),
+            };
+            touched[*s] && feeds_through && answers(*s).is_none()
+        };
+        Events {
+            deaf: (0..touched.len()).filter(is_deaf).collect(),
+            plan: Plan::new(network, structure, &of, settings.loops),
+            reach,
+            known,
+            jumped: 0,
+            bent: 0,
+            changed: 0,
+            left: vec![0.0; network.n_inputs],
+            left_y: vec![0.0; network.n_outputs],
+            asks: false,
+        }
+    }
+
+    pub fn deaf(&self) -> &[usize] {
+        &self.deaf
+    }
+
+    pub fn moved(&self) -> &[MovedJump] {
+        &self.known.moved
+    }
+
+    /// What was set while time stood still may have changed when members have their next events.
+    pub fn announce_later(&mut self) {
+        self.asks = true;
+    }
+
+    /// What was asked for in an attempt that is taken back.
+    pub fn forget_asking(&mut self) {
+        self.asks = false;
+    }
+
+    /// The next known input of `list` at or before `t`.
+    fn next(list: &[KnownInput], passed: &mut usize, t: f64) -> Option<usize> {
+        let due = list.get(*passed).filter(|known| known.time <= t)?;
+        *passed += 1;
+        Some(due.input)
+    }
+}
+
+impl Engine {
+    /// A discontinuity at the end of the accepted step: from now on the limits from the right count.
+    pub(super) fn event(
+        &mut self,
+        arrival: Arrival,
+        observer: &mut dyn Observer,
+    ) -> Result<Flow, RunError> {
+        let t = self.record.span.end;
+        let now = Span { start: t, end: t, h: 0.0 };
+        self.statistics.events += 1;
+        self.watch.restart();
+        self.find_reach(now)?;
+        // Announced by somebody, reported by nobody: nobody knows what it reaches.
+        let anywhere = arrival.announced && self.record.eventful.is_empty();
+        self.right_limits(now, anywhere)?;
+        self.restart(anywhere);
+        self.network.pass_packets(now)?;
+        self.exchange.read_derivatives(&mut self.network, now)?;
+        self.announce_events();
+        self.read_probes(now)?;
+        Ok(observer.event(&EventView {
+            t,
+            inputs: &self.record.fresh,
+            outputs: &self.record.y_prev,
+            probes: &self.record.probes,
+        }))
+    }
+
+    /// Finds the inputs that the discontinuity reaches; what changes at this time is changed.
+    fn find_reach(&mut self, now: Span) -> Result<(), RunError> {
+        // Taken out, since the changes borrow the rest.
+        let mut reach = std::mem::take(&mut self.events.reach);
+        reach.clear();
+        for &(s, _) in &self.record.eventful {
+            reach.add_member(s, self.network.members[s].outputs.clone());
+        }
+        while let Some(input) = Events::next(&self.events.known.jumps, &mut self.events.jumped, now.start) {
+            reach.add_jump(input);
+        }
+        let changed = self.change_coupling(now, |network, change| match change {
+            Changed::Row(input) => reach.add_jump(input),
+            Changed::Member(s) => reach.add_member(s, network.members[s].outputs.clone()),
+        });
+        while let Some(input) = Events::next(&self.events.known.bends, &mut self.events.bent, now.start) {
+            reach.add_bend(input);
+        }
+        reach.add_consequences();
+        self.events.reach = reach;
+        changed
+    }
+
+    /// Makes the changes of the coupling that are due, and tells which.
+    pub(super) fn change_coupling(
+        &mut self,
+        now: Span,
+        mut tell: impl FnMut(&Network, Changed),
+    ) -> Result<(), RunError> {
+        while let Some(change) =
+            self.settings.changes.get(self.events.changed).filter(|c| c.time <= now.start)
+        {
+            for (input, row) in &change.rows {
+                self.network.wiring.replace(*input, row);
+                self.policies.schedule.replace(*input, row);
+                tell(&self.network, Changed::Row(*input));
+            }
+            for parameter in &change.parameters {
+                let s = parameter.member;
+                let set = self.network.members[s].simulator.set(parameter.variable, parameter.value);
+                set.map_err(|error| RunError::Subsystem {
+                    member: s,
+                    phase: "setting a parameter",
+                    span: now,
+                    error,
+                })?;
+                tell(&self.network, Changed::Member(s));
+            }
+            self.events.changed += 1;
+        }
+        Ok(())
+    }
+
+    /// Evaluates what the discontinuity touches with the new inputs, while time stands still.
+    fn right_limits(&mut self, now: Span, anywhere: bool) -> Result<(), RunError> {
+        let Engine { network, record, events, policies, settings, .. } = self;
+        let Events { plan, reach, left, left_y, .. } = events;
+        left.copy_from_slice(&record.fresh);
+        left_y.copy_from_slice(&record.y_prev);
+        let concerns = |s: usize| anywhere || reach.touches(s);
+        network.wiring.gather(&record.y_prev, &mut record.fresh);
+        network.externals_at(now.start, &mut record.fresh);
+        let acted = |i: usize| left[i];
+        let improved = policies.identifier.as_ref().map(|identifier| Improved {
+            identifier,
+            acted: &acted,
+            base: left_y,
+        });
+        let mut still = Still {
+            network,
+            u: &mut record.fresh,
+            y: &mut record.y_prev,
+            moment: Moment::Event,
+            span: now,
+            allow_nonfinite: settings.allow_nonfinite,
+            improved,
+        };
+        for &(s, _) in record.eventful.iter().filter(|(_, event)| *event == StepEvent::Pending) {
+            still.gather(s);
+            still.answer(s, Response::Reread)?;
+        }
+        plan.run(&mut still, concerns)?;
+        network.wiring.gather(&record.y_prev, &mut record.fresh);
+        network.externals_at(now.start, &mut record.fresh);
+        Ok(())
+    }
+
+    /// The past does not predict the future of what the discontinuity reaches.
+    fn restart(&mut self, anywhere: bool) {
+        let Engine { record, exchange, policies, events, pair, .. } = self;
+        let reached =
+            if anywhere { Reached::Everything } else { Reached::Some(events.reach.inputs()) };
+        exchange.renew(&policies.schedule, &record.fresh, &record.y_prev);
+        exchange.restart(&reached);
+        policies.restart(&reached);
+        if let Some(pair) = pair {
+            pair.restart(&reached, &record.fresh);
+        }
+        self.wish = self.policies.controller.restart(self.wish);
+        self.record.after_restart = true;
+        self.start_up();
+    }
+
+    /// Asks everybody for the next discontinuity.
+    pub(super) fn announce_events(&mut self) {
+        self.events.asks = false;
+        for member in &self.network.members {
+            if let Some(t) = member.simulator.next_event() {
+                self.clock.announce(t);
+            }
+        }
+    }
+
+    /// What an accepted step said about discontinuities to come.
+    pub(super) fn announce_from_step(&mut self) {
+        self.clock.announce(self.record.announced);
+        if self.events.asks {
+            self.announce_events();
+        }
+    }
+}
+
+/// Something that was changed.
+pub(super) enum Changed {
+    /// The connection of an input.
+    Row(usize),
+    /// A parameter of a member.
+    Member(usize),
+}

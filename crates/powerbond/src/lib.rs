@@ -28,6 +28,8 @@ pub mod report;
 pub mod results;
 mod run;
 pub mod scenario;
+#[cfg(test)]
+mod script;
 mod simulators;
 pub mod source;
 pub mod system;

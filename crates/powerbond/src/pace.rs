@@ -1,6 +1,6 @@
 //! Runs as fast as the clock on the wall: a step is not over before its time has come.
 
-use powerbond_core::observe::{Flow, Observer, StartView, StepReport};
+use powerbond_core::observe::{EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -85,6 +85,10 @@ impl Observer for Paced<'_> {
             Flow::Continue => self.wait_for(step.span.end),
             Flow::Stop => Flow::Stop,
         }
+    }
+
+    fn event(&mut self, event: &EventView<'_>) -> Flow {
+        self.watcher.event(event)
     }
 
     fn interrupted(&self) -> bool {

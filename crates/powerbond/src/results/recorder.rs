@@ -5,12 +5,15 @@ use super::writer::{Field, Flusher, Metadata, Writer};
 use crate::Error;
 use crate::prepare::{Column, Prepared};
 use powerbond_core::network::VariableName;
-use powerbond_core::observe::{Flow, Observer, StartView, StepReport};
+use powerbond_core::observe::{EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// An observer that writes rows. Recording changes no step: between steps, rows are interpolated linearly.
+///
+/// At a discontinuity there are two rows of one time, the limits from the left and from the right; one if they are equal.
+/// On a grid there is one, with the limits from the right.
 pub struct Recorder {
     columns: Vec<Column>,
     /// Dropped before the writers.
@@ -23,6 +26,8 @@ pub struct Recorder {
     interval: Option<f64>,
     start: f64,
     next: u64,
+    /// A grid point at a discontinuity, whose limits from the right are still to come.
+    awaited: Option<f64>,
     previous: Vec<f64>,
     current: Vec<f64>,
     previous_t: f64,
@@ -109,6 +114,7 @@ impl Recorder {
             interval,
             start: prepared.start,
             next: 0,
+            awaited: None,
             previous: vec![0.0; n],
             current: vec![0.0; n],
             previous_t: prepared.start,
@@ -127,6 +133,10 @@ impl Recorder {
     /// Puts everything on disk and ends the tables, all of them whatever happens; the first failure is reported.
     pub fn close(&mut self) -> Result<(), Error> {
         let mut done = self.failure.take().map_or(Ok(()), Err);
+        // The run ended before it got to the other side of a discontinuity.
+        if let (Ok(()), Some(t)) = (&done, self.awaited.take()) {
+            done = write_row(&mut self.results, t, &self.previous);
+        }
         let jumps = self.jumps.as_mut().map(|(writer, _)| writer);
         for writer in [&mut self.results, &mut self.energy].into_iter().chain(jumps) {
             let closed = writer.close();
@@ -151,11 +161,11 @@ impl Recorder {
         }
     }
 
-    fn write_results(&mut self, t: f64) -> Result<bool, Error> {
+    /// Writes the rows that are due at the end of a step, and says whether there were any. What holds at a grid point at `t`
+    /// may be known only after an `event`.
+    fn write_results(&mut self, t: f64, event_follows: bool) -> Result<bool, Error> {
         let Some(interval) = self.interval else {
-            self.results.field(t);
-            self.current.iter().for_each(|&v| self.results.field(v));
-            self.results.end_row()?;
+            write_row(&mut self.results, t, &self.current)?;
             return Ok(true);
         };
         let mut wrote = false;
@@ -166,20 +176,32 @@ impl Recorder {
             if due > t && !near {
                 break;
             }
-            let weight = if near || t == self.previous_t {
-                1.0
-            } else {
-                (due - self.previous_t) / (t - self.previous_t)
-            };
-            self.results.field(if near { t } else { due });
-            for (&a, &b) in self.previous.iter().zip(&self.current) {
-                self.results.field(if weight == 1.0 { b } else { a + weight * (b - a) });
-            }
-            self.results.end_row()?;
             self.next += 1;
             wrote = true;
+            if near && event_follows {
+                self.awaited = Some(t);
+            } else if near || t == self.previous_t {
+                write_row(&mut self.results, if near { t } else { due }, &self.current)?;
+            } else {
+                let weight = (due - self.previous_t) / (t - self.previous_t);
+                self.results.field(due);
+                for (&a, &b) in self.previous.iter().zip(&self.current) {
+                    self.results.field(if weight == 1.0 { b } else { a + weight * (b - a) });
+                }
+                self.results.end_row()?;
+            }
         }
         Ok(wrote)
+    }
+
+    /// Writes the limits from the right where they belong: beside those from the left if they differ, or on the grid.
+    fn write_event(&mut self, t: f64) -> Result<(), Error> {
+        let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
+        let row = match self.interval {
+            None => (!self.previous.iter().zip(&self.current).all(same)).then_some(t),
+            Some(_) => self.awaited.take(),
+        };
+        row.map_or(Ok(()), |t| write_row(&mut self.results, t, &self.current))
     }
 
     fn write_energy(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Result<(), Error> {
@@ -218,11 +240,17 @@ impl Recorder {
         match result {
             Ok(()) => Flow::Continue,
             Err(error) => {
-                self.failure = Some(error);
+                self.failure.get_or_insert(error);
                 Flow::Stop
             }
         }
     }
+}
+
+fn write_row(file: &mut Writer, t: f64, values: &[f64]) -> Result<(), Error> {
+    file.field(t);
+    values.iter().for_each(|&v| file.field(v));
+    file.end_row()
 }
 
 /// Names of estimators, numbered where one is used twice.
@@ -287,7 +315,7 @@ fn jumping(prepared: &Prepared) -> Vec<usize> {
 impl Observer for Recorder {
     fn started(&mut self, start: &StartView<'_>) -> Flow {
         self.gather(start.inputs, start.outputs, start.probes);
-        let result = self.write_results(start.t).map(|_| ());
+        let result = self.write_results(start.t, false).map(|_| ());
         self.previous.copy_from_slice(&self.current);
         self.note(result)
     }
@@ -304,7 +332,8 @@ impl Observer for Recorder {
             self.net[place] -= flow.energy;
         }
         self.gather(step.fresh, step.y_fresh, report.probes);
-        let result = self.write_jumps(step).and_then(|()| self.write_results(step.span.end));
+        let result =
+            self.write_jumps(step).and_then(|()| self.write_results(step.span.end, report.event_follows));
         std::mem::swap(&mut self.previous, &mut self.current);
         self.previous_t = step.span.end;
         let result = match result {
@@ -313,5 +342,101 @@ impl Observer for Recorder {
             Err(error) => Err(error),
         };
         self.note(result)
+    }
+
+    fn event(&mut self, event: &EventView<'_>) -> Flow {
+        self.gather(event.inputs, event.outputs, event.probes);
+        let result = self.write_event(event.t);
+        std::mem::swap(&mut self.previous, &mut self.current);
+        self.previous_t = event.t;
+        self.note(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::System;
+    use crate::script::{Point, Point::*, play};
+
+    /// Two gains in a circle; the input and the output of one are recorded.
+    const SYSTEM: &str = r#"
+        simulation = { stop = 1, step = 0.1 }
+        record = { variables = ["a.*"], exclude = "a.x" }
+        connections = [{ from = "a.y", to = "b.u" }, { from = "b.y", to = "a.u" }]
+        [subsystems]
+        a = { model = "algebraic/gain", parameters = { gain = 0.5 } }
+        b = { model = "algebraic/gain", parameters = { gain = 0 } }
+    "#;
+
+    /// The input and the output of every point are `value` and `-value`; rows are `(time, value)`.
+    #[track_caller]
+    fn check(interval: Option<f64>, points: &[(Point, f64, f64)], rows: &[(f64, f64)], energy: &[f64]) {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("powerbond-recorder-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let prepared = System::parse("gain", SYSTEM).unwrap().prepare().unwrap();
+        let places = Places { format: Format::Csv, folder: folder.clone(), results: None };
+        let mut recorder = Recorder::create(&places, &prepared, interval, true, &Vec::new()).unwrap();
+        play(&mut recorder, points.iter().map(|&(point, t, x)| (point, t, vec![x, 0.0], vec![-x, 0.0])));
+        recorder.close().unwrap();
+        let [found, steps, jumps] = TABLES.map(|table| crate::results::read(&places.file(table)).unwrap());
+        std::fs::remove_dir_all(&folder).unwrap();
+        let column = |k: usize| found.columns[k].clone();
+        let wanted = |part: fn(&(f64, f64)) -> f64| rows.iter().map(part).collect::<Vec<f64>>();
+        let input = found.header.iter().position(|name| name == "a.u").unwrap();
+        assert_eq!((column(0), column(input)), (wanted(|r| r.0), wanted(|r| r.1)));
+        assert_eq!(column(3 - input), wanted(|r| -r.1));
+        assert_eq!(steps.columns[0], energy);
+        let ends = points.iter().filter(|p| matches!(p.0, Step | Left)).map(|p| p.1);
+        assert_eq!(jumps.columns[0], ends.collect::<Vec<_>>(), "one row of jumps per step");
+    }
+
+    #[test]
+    fn a_discontinuity_has_two_rows_of_one_time() {
+        check(
+            None,
+            &[(Start, 0.0, 1.0), (Step, 0.25, 2.0), (Left, 0.5, 3.0), (Right, 0.5, -7.0), (Step, 1.0, -8.0)],
+            &[(0.0, 1.0), (0.25, 2.0), (0.5, 3.0), (0.5, -7.0), (1.0, -8.0)],
+            &[0.25, 0.5, 1.0],
+        );
+    }
+
+    #[test]
+    fn where_nothing_recorded_jumps_there_is_one_row() {
+        check(
+            None,
+            &[(Start, 0.0, 1.0), (Left, 0.5, 3.0), (Right, 0.5, 3.0), (Left, 1.0, 0.0), (Right, 1.0, -0.0)],
+            &[(0.0, 1.0), (0.5, 3.0), (1.0, 0.0), (1.0, -0.0)],
+            &[0.5, 1.0],
+        );
+    }
+
+    /// From 2 at 0.2 to 5 at 0.5, then to 20, and on to 30 at 1.
+    const RISE: &[(Point, f64, f64)] =
+        &[(Start, 0.0, 0.0), (Step, 0.25, 2.5), (Left, 0.5, 5.0), (Right, 0.5, 20.0), (Step, 1.0, 30.0)];
+
+    #[test]
+    fn a_grid_has_the_right_value_at_a_discontinuity_and_lines_up_to_it_and_from_it() {
+        let rows = [(0.0, 0.0), (0.125, 1.25), (0.25, 2.5), (0.375, 3.75), (0.5, 20.0), (0.625, 22.5)];
+        let later = [(0.75, 25.0), (0.875, 27.5), (1.0, 30.0)];
+        check(Some(0.125), RISE, &[&rows[..], &later].concat(), &[0.25, 0.5, 1.0]);
+    }
+
+    #[test]
+    fn a_discontinuity_between_grid_points_leaves_no_row_and_bends_no_line() {
+        let points = [(Start, 0.0, 0.0), (Left, 0.5, 5.0), (Right, 0.5, 20.0), (Step, 1.0, 30.0)];
+        check(Some(0.375), &points, &[(0.0, 0.0), (0.375, 3.75), (0.75, 25.0)], &[0.5, 1.0]);
+    }
+
+    #[test]
+    fn the_last_point_is_the_right_one_or_what_there_is_if_the_run_ended_before() {
+        let points = [(Start, 0.0, 0.0), (Left, 1.0, 1.0), (Right, 1.0, 9.0)];
+        check(None, &points, &[(0.0, 0.0), (1.0, 1.0), (1.0, 9.0)], &[1.0]);
+        check(Some(1.0), &points, &[(0.0, 0.0), (1.0, 9.0)], &[1.0]);
+        check(Some(1.0), &points[..2], &[(0.0, 0.0), (1.0, 1.0)], &[1.0]);
     }
 }

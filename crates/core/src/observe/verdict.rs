@@ -12,7 +12,7 @@
 
 use crate::feed_through::GainSource;
 use crate::network::Network;
-use crate::observe::{Flow, Observer, StartView, StepReport};
+use crate::observe::{EventView, Flow, Observer, StartView, StepReport};
 use crate::step::StepView;
 
 /// Where the words begin. `trustworthy` and `unreliable` are chosen on one half of the benchmark systems and hold on the
@@ -302,6 +302,13 @@ impl Verdict {
         self.inputs.iter_mut().zip(u).for_each(|(input, &u)| input.u = u);
     }
 
+    /// The inputs from the right at a discontinuity: the next step starts from them, and their jumps are nobody's defect.
+    pub fn restart(&mut self, u: &[f64]) {
+        for (input, &u) in self.inputs.iter_mut().zip(u) {
+            (input.u, input.min, input.max) = (u, input.min.min(u), input.max.max(u));
+        }
+    }
+
     /// Learns from an accepted step.
     pub fn commit(&mut self, step: &StepView<'_>) {
         let (h, t) = (step.span.h, step.span.end);
@@ -496,6 +503,11 @@ impl Observer for Verdict {
 
     fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
         self.commit(step);
+        Flow::Continue
+    }
+
+    fn event(&mut self, event: &EventView<'_>) -> Flow {
+        self.restart(event.inputs);
         Flow::Continue
     }
 }

@@ -58,6 +58,30 @@ fn tables_are_compared_where_both_have_values() {
     assert_eq!(y["within"], false, "a value that is not a number is nowhere near");
 }
 
+/// Two rows of one time are both limits of a discontinuity. A table with one row there has the one from the right.
+#[test]
+fn limits_are_compared_with_their_like() {
+    let lab = Lab::new();
+    lab.write("both.csv", "time,x,y\n0,0,1\n1,0,1\n1,10,1\n2,10,1\n");
+    lab.write("same.csv", "time,x,y\n0,0,1\n0.5,0,1\n1,0,1\n1,10,1\n1.5,10,1\n2,10,1\n");
+    lab.write("right.csv", "time,x,y\n0,0,1\n1,10,1\n2,10,1\n");
+    lab.write("left.csv", "time,x,y\n0,0,1\n1,2,1\n1,10,1\n2,10,1\n");
+    for (other, largest, points) in
+        [("both.csv", 0.0, 4), ("same.csv", 0.0, 6), ("right.csv", 0.0, 3), ("left.csv", 2.0, 4)]
+    {
+        for pair in [["both.csv", other], [other, "both.csv"]] {
+            let ran = lab.powerbond(&["compare", pair[0], pair[1], "--rtol", "0", "--json"]);
+            assert_eq!(ran.code, if largest == 0.0 { 0 } else { 7 }, "{pair:?}: {}", ran.err);
+            let document = ran.json();
+            assert_eq!(document["variables"][0]["max"], largest, "{pair:?}");
+            assert_eq!(
+                (&document["points"], &document["variables"][1]["max"]),
+                (&points.into(), &0.0.into())
+            );
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused() {
     let lab = Lab::new();

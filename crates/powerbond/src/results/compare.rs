@@ -23,7 +23,7 @@ pub struct Comparison {
     pub from: f64,
     /// Its end, in s.
     pub to: f64,
-    /// Points at which they were compared: all times of both.
+    /// Points at which they were compared: all times of both, discontinuities twice.
     pub points: usize,
     /// Every variable that both have, in the order of the reference.
     pub variables: Vec<Difference>,
@@ -62,6 +62,9 @@ pub struct Difference {
 
 /// Compares `first` with `reference`: each a run folder or a table (CSV, Arrow, Parquet) whose first column is the time.
 /// Between rows both are lines.
+///
+/// Rows of one time are a discontinuity: the first one is the limit from the left, the last one that from the right, and each
+/// is compared with its like. Where the other table has one row at that time, it is compared with the limit from the right.
 pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> Result<Comparison, Error> {
     let (a, b) = (load(first)?, load(reference)?);
     let (ta, tb) = (times(&a, first)?, times(&b, reference)?);
@@ -80,14 +83,13 @@ pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> 
             ),
         ));
     }
-    let grid = grid(ta, tb, from, to);
+    let points = points(ta, tb, from, to);
     let places: HashMap<&str, usize> = a.header.iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
     let (mut variables, mut only_reference) = (Vec::new(), Vec::new());
     for (k, name) in b.header.iter().enumerate().skip(1) {
         match places.get(name.as_str()) {
             Some(&i) => {
-                let pair = [(ta, &a.columns[i][..]), (tb, &b.columns[k][..])];
-                variables.push(difference(name, &grid, pair, tolerance));
+                variables.push(difference(name, &points, [&a.columns[i], &b.columns[k]], tolerance));
             }
             None => only_reference.push(name.clone()),
         }
@@ -103,7 +105,7 @@ pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> 
     Ok(Comparison {
         from,
         to,
-        points: grid.len(),
+        points: points.len(),
         only_first,
         only_reference,
         notes: [&a.note, &b.note].into_iter().flatten().cloned().collect(),
@@ -131,50 +133,98 @@ fn times<'a>(table: &'a Table, path: &Path) -> Result<&'a [f64], Error> {
     }
 }
 
-/// All times of both between `from` and `to`, once each.
-fn grid(a: &[f64], b: &[f64], from: f64, to: f64) -> Vec<f64> {
+/// Where both tables are looked at, whatever the variable.
+struct Point {
+    t: f64,
+    first: Place,
+    reference: Place,
+}
+
+/// A place in a table: a row, or a share of the way to the next one.
+#[derive(Clone, Copy)]
+struct Place {
+    row: usize,
+    share: f64,
+}
+
+impl Place {
+    fn of(self, values: &[f64]) -> f64 {
+        let value = values[self.row];
+        if self.share == 0.0 { value } else { value + self.share * (values[self.row + 1] - value) }
+    }
+}
+
+/// Walks along the times of a table.
+struct Walk<'a> {
+    times: &'a [f64],
+    next: usize,
+}
+
+/// What a table has at a time.
+enum Found {
+    /// Nothing: it is between two rows.
+    Between(Place),
+    /// This many rows, from this one on.
+    Rows(usize, usize),
+}
+
+impl Walk<'_> {
+    /// What there is at `t`, which increases and lies within the table; rows up to `near` later count as well.
+    fn to(&mut self, t: f64, near: f64) -> Found {
+        let advance =
+            |from: usize, to: f64| from + self.times[from..].iter().take_while(|&&x| x <= to).count();
+        let first = advance(self.next, t.next_down());
+        self.next = advance(first, t + near);
+        if self.next > first {
+            return Found::Rows(first, self.next - first);
+        }
+        // The last row before a line is a limit from the right, the first one after it a limit from the left.
+        let (a, b) = (self.times[first - 1], self.times[first]);
+        Found::Between(Place { row: first - 1, share: (t - a) / (b - a) })
+    }
+}
+
+/// All times of both between `from` and `to`, once each, or as often as they have limits to compare.
+fn points(a: &[f64], b: &[f64], from: f64, to: f64) -> Vec<Point> {
     let inside = |t: &&f64| (from..=to).contains(*t);
     let mut all: Vec<f64> = a.iter().chain(b).filter(inside).copied().collect();
     all.sort_by(f64::total_cmp);
     // Times that differ by round-off are the same.
     let near = 1e-12 * (to - from).max(to.abs()).max(from.abs());
     all.dedup_by(|later, earlier| *later - *earlier <= near);
-    all
-}
-
-/// Walks along a table of one variable.
-struct Line<'a> {
-    times: &'a [f64],
-    values: &'a [f64],
-    at: usize,
-}
-
-impl Line<'_> {
-    /// The value at `t`, which never goes back.
-    fn value(&mut self, t: f64) -> f64 {
-        while self.at + 1 < self.times.len() && self.times[self.at + 1] <= t {
-            self.at += 1;
+    let (mut a, mut b) = (Walk { times: a, next: 0 }, Walk { times: b, next: 0 });
+    let mut points = Vec::with_capacity(all.len());
+    for t in all {
+        let mut add = |first, reference| points.push(Point { t, first, reference });
+        let row = |row| Place { row, share: 0.0 };
+        match (a.to(t, near), b.to(t, near)) {
+            (Found::Between(x), Found::Between(y)) => add(x, y),
+            (Found::Rows(x, n), Found::Between(y)) => (x..x + n).for_each(|x| add(row(x), y)),
+            (Found::Between(x), Found::Rows(y, n)) => (y..y + n).for_each(|y| add(x, row(y))),
+            (Found::Rows(x, n), Found::Rows(y, m)) if n == m => {
+                (0..n).for_each(|k| add(row(x + k), row(y + k)))
+            }
+            (Found::Rows(x, n), Found::Rows(y, m)) => {
+                if n > 1 && m > 1 {
+                    add(row(x), row(y));
+                }
+                add(row(x + n - 1), row(y + m - 1));
+            }
         }
-        let (t0, v0) = (self.times[self.at], self.values[self.at]);
-        let (Some(&t1), Some(&v1)) = (self.times.get(self.at + 1), self.values.get(self.at + 1)) else {
-            return v0;
-        };
-        if t <= t0 { v0 } else { v0 + (t - t0) / (t1 - t0) * (v1 - v0) }
     }
+    points
 }
 
 fn difference(
     name: &str,
-    grid: &[f64],
-    [first, reference]: [(&[f64], &[f64]); 2],
+    points: &[Point],
+    [first, reference]: [&[f64]; 2],
     tolerance: Option<Tolerance>,
 ) -> Difference {
-    let line = |(times, values)| Line { times, values, at: 0 };
-    let (mut a, mut b) = (line(first), line(reference));
-    let (mut max, mut time, mut largest) = (0.0f64, grid[0], 0.0f64);
+    let (mut max, mut time, mut largest) = (0.0f64, points[0].t, 0.0f64);
     let (mut squares, mut size, mut last) = (0.0, 0.0, None);
-    for &t in grid {
-        let (x, y) = (a.value(t), b.value(t));
+    for point in points {
+        let (t, x, y) = (point.t, point.first.of(first), point.reference.of(reference));
         // Both not a number, or the same infinity: no difference.
         let d = if x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()) { 0.0 } else { (x - y).abs() };
         let d = if d.is_nan() { f64::INFINITY } else { d };
@@ -192,7 +242,7 @@ fn difference(
         }
         last = Some((t, d, y));
     }
-    let span = grid[grid.len() - 1] - grid[0];
+    let span = points[points.len() - 1].t - points[0].t;
     let rms = |sum: f64| if span > 0.0 { (sum / span).sqrt() } else { 0.0 };
     let share = |x: f64, of: f64| if x == 0.0 { 0.0 } else { x / of };
     Difference {
@@ -210,21 +260,74 @@ fn difference(
 mod tests {
     use super::*;
 
+    /// A table: times and values.
+    type Rows<'a> = &'a [(f64, f64)];
+
+    fn columns(rows: Rows<'_>) -> (Vec<f64>, Vec<f64>) {
+        rows.iter().copied().unzip()
+    }
+
+    fn between(first: Rows<'_>, reference: Rows<'_>, tolerance: Option<Tolerance>) -> (usize, Difference) {
+        let ((ta, a), (tb, b)) = (columns(first), columns(reference));
+        let points = points(&ta, &tb, ta[0].max(tb[0]), ta[ta.len() - 1].min(tb[tb.len() - 1]));
+        (points.len(), difference("x", &points, [&a, &b], tolerance))
+    }
+
     /// Lines 0 and t from 0 to 1: the largest difference is 1, its rms 1/√3, whatever the grids are.
     #[test]
     fn lines_are_compared_exactly() {
-        let (coarse, fine) = ([0.0, 1.0], [0.0, 0.25, 0.5, 1.0]);
-        let (t, zero) = ([0.0, 0.25, 0.5, 1.0], [0.0, 0.0]);
-        let points = grid(&fine, &coarse, 0.0, 1.0);
-        let d = difference("x", &points, [(&fine, &t), (&coarse, &zero)], None);
+        let (zero, line): (Rows<'_>, Rows<'_>) =
+            (&[(0.0, 0.0), (1.0, 0.0)], &[(0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (1.0, 1.0)]);
+        let d = between(line, zero, None).1;
         assert_eq!((d.max, d.time), (1.0, 1.0));
         assert!((d.rms - (1.0f64 / 3.0).sqrt()).abs() < 1e-15, "{}", d.rms);
-        let d = difference(
-            "x",
-            &points,
-            [(&coarse, &zero), (&fine, &t)],
-            Some(Tolerance { relative: 1.0, absolute: 0.0 }),
-        );
+        let d = between(zero, line, Some(Tolerance { relative: 1.0, absolute: 0.0 })).1;
         assert_eq!((d.relative_max, d.relative_rms, d.within), (1.0, 1.0, Some(true)));
+    }
+
+    /// 0 up to 1 s, from there on 10: with two rows there, with one, or with none.
+    #[test]
+    fn limits_at_a_discontinuity_are_compared_with_their_like() {
+        const JUMP: Rows<'_> = &[(0.0, 0.0), (1.0, 0.0), (1.0, 10.0), (2.0, 10.0)];
+        let check = |what: &str, first: Rows<'_>, reference: Rows<'_>, points: usize, max: f64, time: f64| {
+            for (a, b) in [(first, reference), (reference, first)] {
+                let (n, d) = between(a, b, None);
+                assert_eq!((n, d.max, d.time), (points, max, time), "{what}");
+            }
+        };
+        check("itself", JUMP, JUMP, 4, 0.0, 0.0);
+        let late = 1.0 + 1e-14;
+        check("round-off", JUMP, &[(0.0, 0.0), (late, 0.0), (late, 10.0), (2.0, 10.0)], 4, 0.0, 0.0);
+        check(
+            "finer",
+            JUMP,
+            &[(0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 10.0), (1.5, 10.0), (2.0, 10.0)],
+            6,
+            0.0,
+            0.0,
+        );
+        check("another left", JUMP, &[(0.0, 0.0), (1.0, 3.0), (1.0, 10.0), (2.0, 10.0)], 4, 3.0, 1.0);
+        check("another right", JUMP, &[(0.0, 0.0), (1.0, 0.0), (1.0, 4.0), (2.0, 10.0)], 4, 6.0, 1.0);
+        check(
+            "three rows",
+            JUMP,
+            &[(0.0, 0.0), (1.0, 0.0), (1.0, 5.0), (1.0, 10.0), (2.0, 10.0)],
+            4,
+            0.0,
+            0.0,
+        );
+        check("one row", JUMP, &[(0.0, 0.0), (1.0, 10.0), (2.0, 10.0)], 3, 0.0, 0.0);
+        check("it begins there", JUMP, &[(1.0, 10.0), (2.0, 10.0)], 2, 0.0, 1.0);
+        check("it ends there", JUMP, &[(0.0, 0.0), (1.0, 10.0)], 2, 0.0, 0.0);
+        check("no row", JUMP, &[(0.0, 0.0), (2.0, 10.0)], 4, 5.0, 1.0);
+        check("lines do not lean", JUMP, &[(0.0, 0.0), (0.5, 0.0), (1.5, 10.0), (2.0, 10.0)], 6, 5.0, 1.0);
+        check(
+            "at the end",
+            &[(0.0, 0.0), (1.0, 0.0), (1.0, 10.0)],
+            &[(0.0, 0.0), (1.0, 0.0), (1.0, 9.0)],
+            3,
+            1.0,
+            1.0,
+        );
     }
 }

@@ -1,14 +1,15 @@
 //! What runs are held against: exact outputs over time, and how far a run is from them.
 
 use crate::{Error, System};
-use powerbond_core::observe::{Flow, Observer, StartView, StepReport};
+use powerbond_core::observe::{EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
 use std::rc::Rc;
 
-/// The exact outputs at a time, which never goes back; outputs in the order of the network.
+/// The exact outputs at a time, which never goes back; outputs in the order of the network. At a discontinuity they are the
+/// limits from the left, as at the end of a step.
 pub type Exact = Box<dyn FnMut(f64, &mut [f64])>;
 
-/// Coupled outputs of a run of small steps.
+/// Coupled outputs of a run of small steps; at a discontinuity twice: from the left, then from the right.
 #[derive(Default)]
 pub struct Path {
     times: Vec<f64>,
@@ -33,16 +34,18 @@ impl Path {
                 at += 1;
             }
             let (a, b) = (times[at], times[at + 1]);
-            let weight = ((t - a) / (b - a)).clamp(0.0, 1.0);
+            let weight = if t >= b { f64::from(u8::from(t > a)) } else { ((t - a) / (b - a)).max(0.0) };
             for (y, path) in y.iter_mut().zip(&path.values) {
                 *y = path[at] + weight * (path[at + 1] - path[at]);
             }
         })
     }
 
-    /// The cubic through the four points around `t`, if all steps were `step` long and the first one began at 0.
+    /// The cubic through the four points around `t`, if all steps were `step` long, the first one began at 0 and nothing
+    /// jumped.
     pub fn by_cubics(self: &Rc<Self>, step: f64) -> Exact {
         let path = self.clone();
+        debug_assert!(path.times.windows(2).all(|w| w[0] < w[1]), "cubics know no discontinuities");
         Box::new(move |t, y| {
             let last = path.times.len().saturating_sub(4);
             let x = t / step;
@@ -75,6 +78,12 @@ impl Observer for Path {
     fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
         self.times.push(step.span.end);
         self.values.iter_mut().zip(step.y_fresh).for_each(|(list, y)| list.push(*y));
+        Flow::Continue
+    }
+
+    fn event(&mut self, event: &EventView<'_>) -> Flow {
+        self.times.push(event.t);
+        self.values.iter_mut().zip(event.outputs).for_each(|(list, y)| list.push(*y));
         Flow::Continue
     }
 }
@@ -150,5 +159,26 @@ impl Observer for PowerError {
         self.sum += (step.flows[0].transmitted_power - y[0] * y[1]).abs() * step.span.h;
         self.time += step.span.h;
         Flow::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::{Point::*, play};
+
+    /// t up to 1 s, from there on 10.
+    #[test]
+    fn lines_end_at_the_left_of_a_discontinuity_and_begin_at_its_right() {
+        let mut path = Path::default();
+        let points = [(Start, 0.0, 0.0), (Left, 1.0, 1.0), (Right, 1.0, 10.0), (Step, 2.0, 10.0)];
+        play(&mut path, points.map(|(point, t, y)| (point, t, vec![], vec![y])));
+        let mut exact = Rc::new(path).by_lines();
+        let found = [0.0, 0.5, 1.0, 1.25, 2.0].map(|t| {
+            let mut y = [f64::NAN];
+            exact(t, &mut y);
+            y[0]
+        });
+        assert_eq!(found, [0.0, 0.5, 1.0, 10.0, 10.0]);
     }
 }

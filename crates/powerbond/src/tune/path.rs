@@ -2,7 +2,7 @@
 
 use super::Listener;
 use crate::Prepared;
-use powerbond_core::observe::{Flow, Observer, StartView, StepReport};
+use powerbond_core::observe::{EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
 use std::rc::Rc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use std::time::Instant;
 /// Numbers that are kept of a reference.
 const KEPT: usize = 20_000_000;
 
-/// The outputs of a run at some of its communication points.
+/// The outputs of a run at some of its communication points; at a discontinuity twice: from the left, then from the right.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
     times: Vec<f64>,
@@ -76,6 +76,19 @@ impl Path {
     fn row(&self, k: usize) -> &[f64] {
         &self.values[k * self.outputs..(k + 1) * self.outputs]
     }
+
+    /// The rows on both sides of `t` and the share of the way between them, from the row `at` on; at a discontinuity with
+    /// the limit from the left or from the right. Times that differ by round-off are the same.
+    fn around(&self, at: usize, t: f64, left: bool) -> (usize, usize, f64) {
+        let (times, last) = (&self.times, self.times.len() - 1);
+        let near = 1e-12 * t.abs().max(times[last] - times[0]);
+        let passed = |x: &&f64| if left { **x < t - near } else { **x <= t + near };
+        let k = at + times[at + 1..].iter().take_while(passed).count();
+        let next = (k + 1).min(last);
+        let gap = times[next] - times[k];
+        let share = if gap > 0.0 { ((t - times[k]) / gap).clamp(0.0, 1.0) } else { 0.0 };
+        (k, next, if left && (times[next] - t).abs() <= near { 1.0 } else { share })
+    }
 }
 
 impl Observer for Recorded {
@@ -92,12 +105,23 @@ impl Observer for Recorded {
             *mean += before * step.span.h / self.weight;
             *m2 += step.span.h * before * (y - *mean);
         }
-        if report.number.is_multiple_of(self.stride) {
+        let room = self.path.values.len() < 2 * KEPT;
+        if report.number.is_multiple_of(self.stride) || (report.event_follows && room) {
             self.path.push(step.span.end, step.y_fresh);
         } else {
             self.last.0 = step.span.end;
             self.last.1.clear();
             self.last.1.extend_from_slice(step.y_fresh);
+        }
+        Flow::Continue
+    }
+
+    fn event(&mut self, event: &EventView<'_>) -> Flow {
+        let path = &mut self.path;
+        if path.times.last() != Some(&event.t) {
+            self.last.1.copy_from_slice(event.outputs);
+        } else if path.row(path.times.len() - 1) != event.outputs {
+            path.push(event.t, event.outputs);
         }
         Flow::Continue
     }
@@ -137,17 +161,13 @@ impl Compared {
 }
 
 impl Observer for Compared {
-    fn accepted(&mut self, step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
-        let (r, t, h) = (&*self.reference, step.span.end, step.span.h);
-        while self.cursor + 1 < r.times.len() && r.times[self.cursor + 1] <= t {
-            self.cursor += 1;
-        }
-        let (k, next) = (self.cursor, (self.cursor + 1).min(r.times.len() - 1));
-        let gap = r.times[next] - r.times[k];
-        let share = if gap > 0.0 { ((t - r.times[k]) / gap).clamp(0.0, 1.0) } else { 0.0 };
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        let (r, h) = (&*self.reference, step.span.h);
+        let (k, next, share) = r.around(self.cursor, step.span.end, report.event_follows);
+        self.cursor = k;
         let pairs = r.row(k).iter().zip(r.row(next));
         for ((sum, (a, b)), y) in self.sums.iter_mut().zip(pairs).zip(step.y_fresh) {
-            let difference = y - (a + share * (b - a));
+            let difference = y - if share == 1.0 { *b } else { a + share * (b - a) };
             *sum += h * difference * difference;
         }
         self.weight += h;
@@ -199,5 +219,73 @@ impl Observer for Limited<'_> {
             }
         }
         self.inner.accepted(step, report)
+    }
+
+    fn event(&mut self, event: &EventView<'_>) -> Flow {
+        self.inner.event(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::{Point, Point::*, play};
+
+    type Points<'a> = &'a [(Point, f64, f64)];
+
+    fn told(observer: &mut dyn Observer, points: Points<'_>) {
+        play(observer, points.iter().map(|&(point, t, y)| (point, t, vec![], vec![y])));
+    }
+
+    fn recorded(stride: u64, points: Points<'_>) -> Path {
+        let path = Path { outputs: 1, ..Path::default() };
+        let last = (f64::NEG_INFINITY, Vec::new());
+        let mut recorded = Recorded { path, stride, weight: 0.0, mean: vec![0.0], m2: vec![0.0], last };
+        told(&mut recorded, points);
+        recorded.path().unwrap()
+    }
+
+    /// t up to 1 s, from there on 10.
+    const JUMP: Points<'_> = &[
+        (Start, 0.0, 0.0),
+        (Step, 0.25, 0.25),
+        (Step, 0.5, 0.5),
+        (Left, 1.0, 1.0),
+        (Right, 1.0, 10.0),
+        (Step, 1.5, 10.0),
+        (Step, 2.0, 10.0),
+    ];
+
+    #[test]
+    fn both_limits_are_recorded_whatever_the_stride() {
+        let check = |stride: u64, rows: &[(f64, f64)]| {
+            let path = recorded(stride, JUMP);
+            assert_eq!(
+                path.times.iter().copied().zip(path.values).collect::<Vec<_>>(),
+                rows,
+                "stride {stride}"
+            );
+        };
+        let all = [(0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (1.0, 1.0), (1.0, 10.0), (1.5, 10.0), (2.0, 10.0)];
+        check(1, &all);
+        check(5, &[(0.0, 0.0), (1.0, 1.0), (1.0, 10.0), (2.0, 10.0)]);
+    }
+
+    /// A run is compared with the limit that it reports; at the end of a step that no event follows, that is the right one.
+    #[test]
+    fn a_jump_in_both_is_no_error() {
+        let reference = Rc::new(recorded(1, JUMP));
+        let check = |points: Points<'_>, square: f64| {
+            let mut compared = Compared::new(reference.clone());
+            told(&mut compared, points);
+            assert_eq!(compared.sums, [square], "{points:?}");
+        };
+        let late = 1.0 + 1e-14;
+        check(JUMP, 0.0);
+        check(&[(Start, 0.0, 0.0), (Left, 1.0, 1.0), (Right, 1.0, 10.0), (Step, 2.0, 10.0)], 0.0);
+        check(&[(Start, 0.0, 0.0), (Left, late, 1.0), (Right, late, 10.0), (Step, 2.0, 10.0)], 0.0);
+        check(&[(Start, 0.0, 0.0), (Step, 0.75, 0.75), (Step, 1.25, 10.0), (Step, 2.0, 10.0)], 0.0);
+        check(&[(Start, 0.0, 0.0), (Step, 1.0, 10.0), (Step, 2.0, 10.0)], 0.0);
+        check(&[(Start, 0.0, 0.0), (Left, 1.0, 3.0), (Right, 1.0, 7.0), (Step, 1.5, 9.0)], 4.0 + 0.5);
     }
 }

@@ -200,3 +200,29 @@ fn a_format_that_was_not_built_in_is_refused_with_the_feature_to_build() {
         ran.err
     );
 }
+
+/// Rows of one time go into the page as they are, in few rows and in many.
+#[test]
+fn a_report_shows_both_limits_of_a_discontinuity() {
+    let lab = Lab::with(plain());
+    for (end, step) in [("0.01", "1e-3"), ("4", "1e-4")] {
+        lab.runs(&["-e", end, "-s", step]);
+        let file = lab.dir.join("out/results.csv");
+        let text = std::fs::read_to_string(&file).unwrap();
+        // The last row twice, and all of its values are others.
+        let last = text.lines().last().unwrap();
+        let (time, values) = last.split_once(',').unwrap();
+        let other = values.split(',').map(|_| "98765").collect::<Vec<_>>().join(",");
+        std::fs::write(&file, format!("{text}{time},{other}\r\n")).unwrap();
+        let ran = lab.powerbond(&["report", "out"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let page = std::fs::read_to_string(lab.dir.join("out/report.html")).unwrap();
+        let data = page.split("\"wheel.position\":[[").nth(1).unwrap().split("]]").next().unwrap();
+        let (times, values) = data.split_once("],[").unwrap();
+        let [times, values] = [times, values].map(|list| list.split(',').collect::<Vec<_>>());
+        let n = times.len();
+        assert_eq!((times[n - 2], times[n - 1], n), (end, end, values.len()));
+        assert!(values[n - 2].parse::<f64>().unwrap().abs() < 1.0 && values[n - 1] == "98765", "{end} s");
+        assert!(n == 12 || n < 10_000, "{n} points");
+    }
+}

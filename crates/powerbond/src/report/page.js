@@ -177,11 +177,50 @@
     over.addEventListener("dblclick", () => show(start, end));
   };
 
+  // Lines on one axis of times. A time stands there as often as in the line that has it most: twice where one jumps. What
+  // holds from then on comes last; a line that has it once has it there.
+  const join = (lines) => {
+    const places = lines.map(() => 0);
+    const joined = [[], ...lines.map(() => [])];
+    for (;;) {
+      const t = Math.min(...lines.map(([times], k) => times[places[k]] ?? Infinity));
+      if (t === Infinity) return joined;
+      const counts = lines.map(([times], k) => {
+        let n = 0;
+        while (times[places[k] + n] === t) n += 1;
+        return n;
+      });
+      const most = Math.max(...counts);
+      for (let n = 0; n < most; n += 1) joined[0].push(t);
+      lines.forEach(([, values], k) => {
+        for (let n = 0; n < most; n += 1) {
+          const from = n === most - 1 ? counts[k] - 1 : n < counts[k] - 1 ? n : -1;
+          joined[k + 1].push(from < 0 ? undefined : values[places[k] + from]);
+        }
+        places[k] += counts[k];
+      });
+    }
+  };
+
+  // What the cursor shows: at a jump what holds from then on, and of a line without a point here the nearest one.
+  const shownAt = (u, line, at) => {
+    const times = u.data[0];
+    while (times[at + 1] === times[at]) at += 1;
+    const values = u.data[line];
+    if (line === 0 || values[at] !== undefined) return at;
+    let [before, after] = [at, at];
+    while (before >= 0 && values[before] === undefined) before -= 1;
+    while (after < values.length && values[after] === undefined) after += 1;
+    while (after < values.length && times[after + 1] === times[after] && values[after + 1] !== undefined) after += 1;
+    if (before < 0 || after >= values.length) return before >= 0 ? before : after < values.length ? after : null;
+    return times[at] - times[before] <= times[after] - times[at] ? before : after;
+  };
+
   // Lines: { label, points: [times, values], dash, points only }.
   const draw = (parent, title, unit, lines, options = {}) => {
     lines = lines.filter((line) => line.data && line.data[0].length > 0);
     if (lines.length === 0) return null;
-    const joined = uPlot.join(lines.map((line) => line.data));
+    const joined = join(lines.map((line) => line.data));
     const log = options.log === true;
     const value = (u, x) => (x === null || x === undefined ? "–" : quantityOr(x, unit));
     const quantityOr = (x, u) => (u ? quantity(x, u) : digits(x));
@@ -205,7 +244,7 @@
           stroke: () => (line.colour ? colour(line.colour) : series(line.hue ?? k)),
           dash: line.dash, pxAlign: 0, ...(line.points ? { paths: () => null, points: { show: true, size: 6, fill: () => colour(line.colour), stroke: () => colour(line.colour) } } : { points: { show: false } }),
         }))],
-      cursor: { drag: { x: true, y: false }, sync: { key: "powerbond" }, bind: { dblclick: () => null } },
+      cursor: { dataIdx: shownAt, drag: { x: true, y: false }, sync: { key: "powerbond" }, bind: { dblclick: () => null } },
       legend: { live: true },
       hooks: {
         setSelect: [(u) => {

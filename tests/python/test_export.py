@@ -35,12 +35,14 @@ def powerbond(*arguments):
 
 
 def rows(folder, text, *options):
-    """The results of a system file, as a dictionary of columns."""
+    """The results of a system file, as a dictionary of columns; one row per time, as steps have ended."""
     (folder / "system.toml").write_text(text)
     powerbond("run", folder / "system.toml", "--quiet", "--output-dir", folder / "results", *options)
     with open(folder / "results" / "results.csv", newline="") as file:
         lines = list(csv.reader(file))
     table = np.array(lines[1:], dtype=float)
+    # Of the two rows of a discontinuity the first one: other tools change inputs after it is written.
+    table = table[np.unique(table[:, 0], return_index=True)[1]]
     return {name: table[:, i] for i, name in enumerate(lines[0])}
 
 

@@ -71,7 +71,7 @@ fn rows_are_accepted_steps_only() {
     let lab = Lab::with(FD);
     let summary = lab.runs(&[]).summary();
     let (accepted, rejected) = (count(&summary, "accepted"), count(&summary, "rejected"));
-    let (results, energy) = (lab.results(), lab.energy());
+    let (results, energy) = (lab.results().right(), lab.energy());
     assert_eq!(results.rows.len() as u64, accepted + 1);
     assert_eq!(energy.rows.len() as u64, accepted);
     let times = results.column("time");

@@ -65,6 +65,9 @@ fn error(run: &Csv, reference: &Csv, columns: &[&str]) -> f64 {
         for k in 1..times.len() {
             let (t, h) = (times[k], times[k] - times[k - 1]);
             let i = fine.partition_point(|&x| x < t).clamp(1, fine.len() - 1);
+            if h == 0.0 {
+                continue; // The other side of a discontinuity.
+            }
             let weight = (t - fine[i - 1]) / (fine[i] - fine[i - 1]);
             let value = exact[i - 1] + weight * (exact[i] - exact[i - 1]);
             off += h * (y[k] - value).powi(2);

@@ -153,9 +153,18 @@ impl Csv {
         self.rows.iter().map(|row| row[i]).collect()
     }
 
-    /// The value of `name` in the row at exactly `t`.
+    /// One row per time: at a discontinuity the limits from the right.
+    pub fn right(mut self) -> Self {
+        let later: Vec<f64> = self.column("time").split_off(1);
+        let mut later = later.into_iter().map(Some).chain([None]);
+        let time = self.header.iter().position(|h| h == "time").expect("a time");
+        self.rows.retain(|row| later.next().flatten() != Some(row[time]));
+        self
+    }
+
+    /// The value of `name` in the row at exactly `t`; at a discontinuity the limit from the right.
     pub fn at(&self, t: f64, name: &str) -> f64 {
-        let row = self.column("time").iter().position(|&x| x == t);
+        let row = self.column("time").iter().rposition(|&x| x == t);
         self.column(name)[row.unwrap_or_else(|| panic!("no row at t = {t}"))]
     }
 }

@@ -63,7 +63,7 @@ fn an_input_that_nothing_feeds_can_be_driven() {
     let scenario = r#"{ "events": [ { "time": 0.5, "model": "wheel", "variable": "road", "action": "bias", "value": 2 } ] }"#;
     let system = edit(plain(), "\"wheel.road\" = 0.1\n", "");
     let lab = played(&system, scenario, &["-e", "1", "-s", "0.1"]);
-    let road = lab.results().column("wheel.road");
+    let road = lab.results().right().column("wheel.road");
     assert_eq!((road[0], road[4], road[5], road[10]), (0.0, 0.0, 2.0, 2.0));
 }
 

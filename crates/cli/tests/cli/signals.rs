@@ -82,6 +82,19 @@ fn a_table_is_interpolated_or_held_and_may_jump() {
     check("{ table = \"two.csv\" }", &[(0.0, 1.0), (grid(5), 2.0), (1.0, 3.0)]);
 }
 
+/// Results of one run are the input of another: two rows of one time are a discontinuity, for those that jump there.
+#[test]
+fn results_with_both_limits_of_a_discontinuity_are_an_input() {
+    let lab = Lab::with(&edit(plain(), "\"wheel.road\" = 0.1\n", ""));
+    lab.write("road.csv", "time,wheel.road\r\n0,1\r\n0.25,2\r\n0.25,-2\r\n0.5,-3\r\n0.5,-3\r\n1,-5\r\n");
+    lab.runs(&["-e", "1", "-s", "0.1", "--input", "road.csv"]);
+    let results = lab.results();
+    for (t, value) in [(0.0, 1.0), (grid(2), 1.8), (0.25, -2.0), (grid(5), -3.0), (1.0, -5.0)] {
+        close(results.at(t, "wheel.road"), value, 1e-14);
+    }
+    assert_eq!(lab.summary()["steps"]["events"], 1, "the rows at 0.5 s are equal");
+}
+
 /// A held input takes the value at the start of a step; a first-order hold follows the line within it.
 #[test]
 fn hold_orders_follow_known_signals_within_a_step() {

@@ -8,7 +8,7 @@ mod common;
 
 use powerbond_core::hold::Feed;
 use powerbond_core::observe::Nobody;
-use powerbond_core::run::Master;
+use powerbond_core::run::Engine;
 use std::time::Instant;
 
 const INPUTS: usize = 2;
@@ -43,17 +43,17 @@ fn main() {
 /// The best of several runs of each method, in ns per input and step.
 fn best(n: usize, methods: [&common::Method; 3]) -> [f64; 3] {
     let steps = (200_000 / n).clamp(20, 20_000);
-    let mut masters: [Master; 3] = methods.map(|method| {
-        let mut master = common::master(common::ring(n).0, 1e9, method);
-        master.initialize(&mut Nobody).expect("a sound start");
-        master
+    let mut masters: [Engine; 3] = methods.map(|method| {
+        let mut engine = common::engine(common::ring(n).0, 1e9, method);
+        engine.initialize(&mut Nobody).expect("a sound start");
+        engine
     });
     let mut best = [f64::INFINITY; 3];
     for _ in 0..40 {
-        for (master, best) in masters.iter_mut().zip(&mut best) {
+        for (engine, best) in masters.iter_mut().zip(&mut best) {
             let begun = Instant::now();
             for _ in 0..steps {
-                master.step(&mut Nobody).expect("a sound step");
+                engine.step(&mut Nobody).expect("a sound step");
             }
             *best = best.min(begun.elapsed().as_nanos() as f64 / (INPUTS * n * steps) as f64);
         }

@@ -88,11 +88,11 @@ fn engine(n: usize, rates: Option<Vec<u32>>, judged: bool) -> f64 {
     };
     let mut verdict = Verdict::new(&network, &run);
     let observer: &mut dyn Observer = if judged { &mut verdict } else { &mut Nobody };
-    let mut master = common::master(network, 1e9, &method);
-    master.initialize(&mut Nobody).expect("a sound start");
+    let mut engine = common::engine(network, 1e9, &method);
+    engine.initialize(&mut Nobody).expect("a sound start");
     best(sub_steps, steps(n), || {
         for _ in 0..steps(n) {
-            master.step(observer).expect("a sound step");
+            engine.step(observer).expect("a sound step");
         }
     })
 }

@@ -1,6 +1,6 @@
 //! The co-simulation engine of powerbond: coupling, stepping, control, estimation and energy monitoring.
 //!
-//! It reads no file, opens no socket, knows no FMI and, after build, no name. One loop ([`run::Master`]) serves
+//! It reads no file, opens no socket, knows no FMI and, after build, no name. One loop ([`run::Engine`]) serves
 //! every method; what differs between methods is a small policy behind one of four traits:
 //! [`hold::Extrapolation`], [`correction::InputCorrection`], [`estimator::ErrorEstimator`] and
 //! [`controller::StepController`]. Who steps when is data ([`step::Schedule`]).

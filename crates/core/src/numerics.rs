@@ -34,7 +34,8 @@ pub(crate) fn invert(m: &mut [f64], n: usize) -> bool {
         let Some(p) = (k..n).max_by(|&a, &b| m[a * w + k].abs().total_cmp(&m[b * w + k].abs())) else {
             return false;
         };
-        if m[p * w + k].abs() <= 1e-13 * largest {
+        // Entries may be differences with eight digits.
+        if m[p * w + k].abs() <= 1e-8 * largest.min(1.0) {
             return false;
         }
         for c in 0..w {

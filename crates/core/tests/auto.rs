@@ -1,6 +1,6 @@
 //! The parts of the default method on signals whose answer is known: orders, means, tails, groups, noise, identified feed-through.
 
-use powerbond_core::controller::{Fixed, Limits, Pi, StepController};
+use powerbond_core::controller::{Fixed, StepBounds, Pi, StepController};
 use powerbond_core::estimator::{ErrorEstimator, Jump};
 use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::hold::{Feed, Variable as VariableHold};
@@ -8,7 +8,7 @@ use powerbond_core::network::{
     BondSpec, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
 };
 use powerbond_core::observe::{Flow, Nobody, Observer, StepReport};
-use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::StepView;
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
@@ -183,7 +183,7 @@ impl Default for Wanted {
     }
 }
 
-fn master((network, _): (Network, Names), wanted: &Wanted) -> Master {
+fn engine((network, _): (Network, Names), wanted: &Wanted) -> Engine {
     let n = network.n_inputs;
     let values_only = vec![!matches!(wanted.feed, Feed::Derivatives(_)); n];
     let tolerance = wanted.adaptive.unwrap_or(1e-3);
@@ -191,7 +191,7 @@ fn master((network, _): (Network, Names), wanted: &Wanted) -> Master {
     let estimators: Vec<Box<dyn ErrorEstimator>> =
         if wanted.jumps || wanted.adaptive.is_some() { vec![Box::new(jump)] } else { Vec::new() };
     let limits =
-        Limits { min_step: 1e-7 * wanted.stop, max_step: 1e-3 * wanted.stop, min_rate: 0.2, max_rate: 1.5 };
+        StepBounds { min_step: 1e-7 * wanted.stop, max_step: 1e-3 * wanted.stop, min_rate: 0.2, max_rate: 1.5 };
     let controller: Box<dyn StepController> = match wanted.adaptive {
         Some(_) => {
             let mut pi = Pi::ecco(1e-6 * wanted.stop, limits);
@@ -213,14 +213,14 @@ fn master((network, _): (Network, Names), wanted: &Wanted) -> Master {
         estimators,
         controller,
     };
-    Master::new(network, policies, Settings::new(0.0, wanted.stop))
+    Engine::new(network, policies, Settings::new(0.0, wanted.stop))
 }
 
 fn orders(f: fn(f64) -> f64, feed: Feed) -> [u64; 3] {
     let takes = if let Feed::Derivatives(k) = feed { k } else { 0 };
-    let mut master = master(fed_by(f, Integrator::boxed(takes)), &Wanted { feed, ..Wanted::default() });
-    master.run(&mut Nobody).expect("a sound run");
-    master.order_counts()[0]
+    let mut engine = engine(fed_by(f, Integrator::boxed(takes)), &Wanted { feed, ..Wanted::default() });
+    engine.run(&mut Nobody).expect("a sound run");
+    engine.order_counts()[0]
 }
 
 /// Marsaglia's xorshift of the bits of t: a number in -1 … 1 that looks random.
@@ -293,9 +293,9 @@ fn a_parabola_is_integrated_exactly_whatever_a_subsystem_takes() {
                 })
                 .collect();
         }
-        let mut master = master((network, names), &Wanted { feed, ..Wanted::default() });
+        let mut engine = engine((network, names), &Wanted { feed, ..Wanted::default() });
         let mut late = Late { from: 0.3, feed: 0.0, end: 0.0 };
-        master.run(&mut late).expect("a sound run");
+        engine.run(&mut late).expect("a sound run");
         assert!(late.feed <= owed + 1e-12, "{feed:?}: {}", late.feed);
         assert!(late.end < 1e-12, "{feed:?}: the end of the hold is that of the parabola: {}", late.end);
     }
@@ -369,12 +369,12 @@ fn groups_are_bonds_then_pairs_and_skip_what_is_not_judged() {
 fn noise_is_found_and_a_kink_is_none() {
     let noise = |f: fn(f64) -> f64| {
         let wanted = Wanted { adaptive: Some(1e-3), stop: 10.0, ..Wanted::default() };
-        let mut master = master(fed_by(f, Integrator::boxed(2)), &wanted);
+        let mut engine = engine(fed_by(f, Integrator::boxed(2)), &wanted);
         let mut largest = 0.0f64;
-        master.initialize(&mut Nobody).expect("it starts");
-        while master.time() < 10.0 {
-            master.step(&mut Nobody).expect("a sound step");
-            largest = largest.max(master.driving().expect("an estimator").noise()[0]);
+        engine.initialize(&mut Nobody).expect("it starts");
+        while engine.time() < 10.0 {
+            engine.step(&mut Nobody).expect("a sound step");
+            largest = largest.max(engine.driving().expect("an estimator").diagnostics().noise[0]);
         }
         largest
     };
@@ -393,23 +393,23 @@ fn noise_is_found_and_a_kink_is_none() {
 fn a_jump_that_nobody_announced_is_told_with_its_time() {
     let wanted = Wanted { adaptive: Some(1e-3), stop: 10.0, ..Wanted::default() };
     let smooth = |t: f64| (0.2 * t).sin();
-    let mut master =
-        master(fed_by(|t| if t < 7.003 { (0.2 * t).sin() } else { 2.0 }, Integrator::boxed(2)), &wanted);
-    master.run(&mut Nobody).expect("a sound run");
-    let (count, worst) = master.driving().and_then(|e| e.crossed()).expect("a crossing");
+    let mut engine =
+        engine(fed_by(|t| if t < 7.003 { (0.2 * t).sin() } else { 2.0 }, Integrator::boxed(2)), &wanted);
+    engine.run(&mut Nobody).expect("a sound run");
+    let (count, worst) = engine.driving().and_then(|e| e.diagnostics().crossed).expect("a crossing");
     assert_eq!((count, worst.input), (1, 0));
     assert!(worst.time >= 7.003 && worst.time - worst.step < 7.003, "{worst:?}");
     // The jump of 2 - sin(1.4006) against half of the range 0 … 2, over κ·tolerance = 3e-4.
     let expected = (2.0 - smooth(7.003)) / 1.0 / 3e-4;
     assert!((worst.norm / expected - 1.0).abs() < 0.05, "{} {expected}", worst.norm);
     let quiet = Wanted { adaptive: Some(1e-3), stop: 10.0, ..Wanted::default() };
-    let mut master = super_smooth(&quiet);
-    master.run(&mut Nobody).expect("a sound run");
-    assert_eq!(master.driving().and_then(|e| e.crossed()), None);
+    let mut engine = super_smooth(&quiet);
+    engine.run(&mut Nobody).expect("a sound run");
+    assert_eq!(engine.driving().and_then(|e| e.diagnostics().crossed), None);
 }
 
-fn super_smooth(wanted: &Wanted) -> Master {
-    master(fed_by(|t| (3.0 * t).sin(), Integrator::boxed(2)), wanted)
+fn super_smooth(wanted: &Wanted) -> Engine {
+    engine(fed_by(|t| (3.0 * t).sin(), Integrator::boxed(2)), wanted)
 }
 
 /// The feed-through of a linear subsystem is found as it is, 0.5, and trusted; the output then is that of the fresh input.
@@ -418,7 +418,7 @@ fn identified_feed_through_is_that_of_the_equations() {
     // A dithered mean differs from the hold in every step: what excites the identification.
     for feed in [Feed::Dithered, Feed::Mean] {
         let wanted = Wanted { feed, identify: true, stop: 4.0, ..Wanted::default() };
-        let mut master = master(fed_by(|t| (5.0 * t).sin(), Integrator::boxed(0)), &wanted);
+        let mut engine = engine(fed_by(|t| (5.0 * t).sin(), Integrator::boxed(0)), &wanted);
         struct Off {
             stepped: f64,
             improved: f64,
@@ -436,8 +436,8 @@ fn identified_feed_through_is_that_of_the_equations() {
             }
         }
         let mut off = Off { stepped: 0.0, improved: 0.0 };
-        master.run(&mut off).expect("a sound run");
-        let found = master.identified();
+        engine.run(&mut off).expect("a sound run");
+        let found = engine.identified();
         let [one] = &found[..] else { panic!("one pair: {found:?}") };
         if feed == Feed::Mean {
             // A sine and its integral tell little apart, and the confidence says so: what is owed is added with care.

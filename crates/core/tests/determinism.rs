@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ABLE, Correction, Element, Method, bond, master};
+use common::{ABLE, Correction, Element, Method, bond, engine};
 use powerbond_core::hold::Feed;
 use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, VariableName};
 use powerbond_core::observe::Nobody;
@@ -71,10 +71,10 @@ fn listing_order_changes_no_bit() {
                 _ => auto(Feed::Mean),
             };
             let run = |listing| {
-                let mut master = master(star(listing), 1.0, &method);
-                master.run(&mut Nobody).expect("a sound run");
-                let bits: Vec<u64> = master.outputs().iter().map(|y| y.to_bits()).collect();
-                (master.statistics().accepted, bits)
+                let mut engine = engine(star(listing), 1.0, &method);
+                engine.run(&mut Nobody).expect("a sound run");
+                let bits: Vec<u64> = engine.outputs().iter().map(|y| y.to_bits()).collect();
+                (engine.statistics().accepted, bits)
             };
             let straight = run([0, 1, 2, 3, 4]);
             assert_eq!(straight, run([4, 3, 2, 1, 0]));
@@ -88,9 +88,9 @@ fn listing_order_changes_no_bit() {
 fn monitoring_changes_no_bit() {
     let run = |bonds: bool| {
         let (network, _) = if bonds { common::quarter_car(1, "linear") } else { without_bonds() };
-        let mut master = master(network, 1.0, &Method { hold: 1, ..Method::default() });
-        master.run(&mut Nobody).expect("a sound run");
-        master.outputs().iter().map(|y| y.to_bits()).collect::<Vec<_>>()
+        let mut engine = engine(network, 1.0, &Method { hold: 1, ..Method::default() });
+        engine.run(&mut Nobody).expect("a sound run");
+        engine.outputs().iter().map(|y| y.to_bits()).collect::<Vec<_>>()
     };
     assert_eq!(run(true), run(false));
 }
@@ -158,9 +158,9 @@ fn a_vector_bond_is_the_sum_of_its_parts() {
                 .bond(bond("first", [("a.neighbour", "a.spring", 1.0), ("b.force", "b.velocity", -1.0)]))
                 .bond(bond("second", [("a.force", "a.velocity", -1.0), ("b.neighbour", "b.spring", 1.0)]))
         };
-        let mut master = master(builder.build().expect("a sound system").0, 1.0, &Method::default());
-        master.run(&mut Nobody).expect("a sound run");
-        master.meter().sums.iter().map(|s| s.residual).sum::<f64>()
+        let mut engine = engine(builder.build().expect("a sound system").0, 1.0, &Method::default());
+        engine.run(&mut Nobody).expect("a sound run");
+        engine.meter().sums.iter().map(|s| s.residual).sum::<f64>()
     };
     let (junction, parts) = (pair(true), pair(false));
     assert!((junction - parts).abs() < 1e-12 * parts.abs(), "{junction} {parts}");

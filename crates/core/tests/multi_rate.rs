@@ -318,10 +318,10 @@ fn metered_energy_is_the_sum_over_all_sub_steps() {
                     let (network, names) = star(vec![giver], motion, ALONG).build().expect("case 2");
                     let mut run = Run { order, ..Run::new(&rates, 1e-3, 1.0) };
                     run.settings.quadrature = quadrature;
-                    let master = run.make(network, |_, _| {});
+                    let engine = run.make(network, |_, _| {});
                     // What leaves the giver is +f v, what leaves the mass -f v.
                     let expected = [energies[0].lock().unwrap()[rule], -energies[1].lock().unwrap()[rule]];
-                    let meter = master.meter();
+                    let meter = engine.meter();
                     for (port, name) in names.ports.iter().enumerate() {
                         let expected = expected[usize::from(name == "motion")];
                         let off = (meter.port_energy[port] - expected).abs();

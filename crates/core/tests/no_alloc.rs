@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Correction, Method, master, quarter_car, ring};
+use common::{Correction, Method, engine, quarter_car, ring};
 use powerbond_core::correction::Form;
 use powerbond_core::hold::Feed;
 use powerbond_core::network::Network;
@@ -148,11 +148,11 @@ fn check(method: &Method, fast: bool) {
             fast.then(|| (0..network.members.len()).map(|s| if s % 2 == 0 { 1 } else { 3 }).collect());
         let method = Method { rates, ..method.clone() };
         let mut verdict = Verdict::new(&network, &circumstances(&network, &method));
-        let mut master = master(network, 1e3, &method);
-        master.initialize(&mut Nobody).expect("a sound start");
+        let mut engine = engine(network, 1e3, &method);
+        engine.initialize(&mut Nobody).expect("a sound start");
         let before = COUNT.with(Cell::get);
         for _ in 0..30 {
-            master.step(&mut verdict).expect("a sound step");
+            engine.step(&mut verdict).expect("a sound step");
         }
         let count = COUNT.with(Cell::get) - before;
         assert_eq!(

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ABLE, Correction, Method, bond, master};
+use common::{ABLE, Correction, Method, bond, engine};
 use powerbond_core::network::{Network, NetworkBuilder};
 use powerbond_core::observe::{Flow, Observer, StepReport};
 use powerbond_core::step::StepView;
@@ -105,8 +105,8 @@ impl Observer for Errors {
 /// rms errors of outputs and of the residual energy per step.
 fn errors(method: &Method, step: f64) -> (f64, f64) {
     let mut errors = Errors::default();
-    let mut master = master(system(), 1.0, &Method { step, ..method.clone() });
-    master.run(&mut errors).expect("a sound run");
+    let mut engine = engine(system(), 1.0, &Method { step, ..method.clone() });
+    engine.run(&mut errors).expect("a sound run");
     ((errors.outputs / errors.n).sqrt(), (errors.residual / errors.n).sqrt())
 }
 

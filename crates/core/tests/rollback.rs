@@ -2,9 +2,9 @@
 //! nothing can be taken back.
 
 use powerbond_core::checkpoint::{Checkpoint, Checkpointed};
-use powerbond_core::controller::{Decision, Fixed, Limits, Pi, Rejecting, StepController};
+use powerbond_core::controller::{Decision, Fixed, Retry, StepBounds, Pi, Rejecting, StepController};
 use powerbond_core::correction::{
-    EffortSide, EnergyCorrection, FeedThroughGain, Form, InputCorrection, Nepce, StepRatio,
+    EffortSide, EnergyCorrection, Form, InputCorrection, Nepce, StepRatio,
 };
 use powerbond_core::energy::Quadrature;
 use powerbond_core::error::RunError;
@@ -17,7 +17,7 @@ use powerbond_core::hold::{Extrapolation, Feed, Polynomial, Variable};
 use powerbond_core::network::{BondSpec, Member, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::observe::Statistics;
 use powerbond_core::observe::{Flow, Observer, StepReport};
-use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::StepView;
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
@@ -191,7 +191,7 @@ impl StepController for Planned {
         true
     }
 
-    fn decide(&mut self, _estimate: Estimate, h: f64, _can_retry: bool) -> Decision {
+    fn decide(&mut self, _estimate: Estimate, h: f64, _retry: Retry) -> Decision {
         let planned = self.plan[self.next.min(self.plan.len() - 1)];
         if h > 2.5 * planned {
             return Decision::Reject { retry_h: 2.0 * planned };
@@ -211,7 +211,7 @@ impl StepController for Planned {
 #[derive(Clone, Copy, Debug)]
 enum Correction {
     None,
-    Nepce(FeedThroughGain),
+    Nepce(bool),
     /// Gated, with feed-through from the models or as identified.
     Gated,
     Energy(Form),
@@ -262,7 +262,7 @@ fn estimators(method: &Method, network: &Network) -> Vec<Box<dyn ErrorEstimator>
     list
 }
 
-fn master(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Master {
+fn engine(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Engine {
     let mut network = car(method.integrator, "yes");
     if method.variable == Some(Feed::EndpointSubstep) {
         let tailed = |m: Member| {
@@ -275,14 +275,14 @@ fn master(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Ma
     let correction: Option<Box<dyn InputCorrection>> = match method.correction {
         Correction::None => None,
         Correction::Nepce(gain) => {
-            let gains = vec![gain; network.feed_through.len()];
+            let uses = vec![gain; network.feed_through.len()];
             let alpha = vec![0.4; network.n_inputs];
-            Some(Box::new(Nepce::new(&network, alpha, StepRatio::Growth, gains, &orders)))
+            Some(Box::new(Nepce::new(&network, alpha, StepRatio::Growth, &uses)))
         }
         Correction::Gated => {
-            let gains = vec![FeedThroughGain::Model; network.feed_through.len()];
+            let uses = vec![true; network.feed_through.len()];
             let alpha = vec![0.4; network.n_inputs];
-            let mut nepce = Nepce::new(&network, alpha, StepRatio::Growth, gains, &orders);
+            let mut nepce = Nepce::new(&network, alpha, StepRatio::Growth, &uses);
             nepce.set_gated(true);
             Some(Box::new(nepce))
         }
@@ -319,7 +319,7 @@ fn master(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Ma
     // A step that is shortened may stand although the plan is shorter still.
     settings.end_rule = EndRule::Overshoot;
     settings.refresh = if method.refresh { vec![0] } else { Vec::new() };
-    Master::new(network, policies, settings)
+    Engine::new(network, policies, settings)
 }
 
 fn random_method(random: &mut Random) -> Method {
@@ -333,8 +333,8 @@ fn random_method(random: &mut Random) -> Method {
         [vec![], vec![BigStep::Classic], vec![BigStep::Modified], vec![BigStep::Classic, BigStep::Modified]];
     let corrections = [
         Correction::None,
-        Correction::Nepce(FeedThroughGain::Ignored),
-        Correction::Nepce(FeedThroughGain::Model),
+        Correction::Nepce(false),
+        Correction::Nepce(true),
         Correction::Energy(Form::Power),
         Correction::Energy(Form::Difference),
         Correction::Gated,
@@ -366,33 +366,33 @@ fn random_method(random: &mut Random) -> Method {
     }
 }
 
-fn sums(master: &Master) -> Vec<u64> {
-    let meter = master.meter();
+fn sums(engine: &Engine) -> Vec<u64> {
+    let meter = engine.meter();
     let mut all: Vec<f64> = meter.port_energy.clone();
     for s in &meter.sums {
         all.extend([s.residual, s.residual_abs, s.endpoint_residual, s.endpoint_residual_abs]);
         all.extend([s.transmitted, s.exchanged, s.worst_power, s.worst_time]);
     }
-    for s in master.watch().spikes(0) {
+    for s in engine.watch().spikes(0) {
         all.extend([s.start, s.end, s.peak, s.peak_time, s.level]);
     }
-    for found in master.identified() {
+    for found in engine.identified() {
         all.extend([found.gain, found.confidence]);
     }
-    all.extend(master.order_counts().iter().flatten().map(|&n| n as f64));
-    for (_, c) in master.corrections() {
+    all.extend(engine.order_counts().iter().flatten().map(|&n| n as f64));
+    for (_, c) in engine.corrections() {
         all.extend([c.added, c.removed, c.uncorrected, c.steps, c.capped, c.idle]);
     }
     all.iter().map(|v| v.to_bits()).collect()
 }
 
 /// What the driving estimator found out, as bits.
-fn told(master: &Master) -> Vec<u64> {
+fn told(engine: &Engine) -> Vec<u64> {
     let mut all = Vec::new();
-    if let Some(driving) = master.driving() {
-        all.extend(driving.limited().iter().map(|&n| n as f64));
-        all.extend(driving.noise());
-        all.extend(driving.crossed().iter().flat_map(|(n, c)| [*n as f64, c.time, c.step, c.norm]));
+    if let Some(driving) = engine.driving() {
+        all.extend(driving.diagnostics().limited.iter().map(|&n| n as f64));
+        all.extend(driving.diagnostics().noise);
+        all.extend(driving.diagnostics().crossed.iter().flat_map(|(n, c)| [*n as f64, c.time, c.step, c.norm]));
     }
     all.iter().map(|v| v.to_bits()).collect()
 }
@@ -407,11 +407,11 @@ fn a_rejected_attempt_leaves_every_bit_as_it_was() {
         let plan: Vec<f64> = (0..40).map(|_| 5e-4 + 1e-6 * random.below(2500) as f64).collect();
         let run = |wasteful: bool| {
             let controller = Planned { plan: plan.clone(), wasteful, next: 0 };
-            let mut master = master(&method, Box::new(controller), 0.1);
+            let mut engine = engine(&method, Box::new(controller), 0.1);
             let mut bits = Bits::default();
-            master.run(&mut bits).unwrap_or_else(|e| panic!("case {case}, {method:?}: {e:?}"));
-            let sums = [sums(&master), told(&master)];
-            (bits, sums, master.statistics().clone())
+            engine.run(&mut bits).unwrap_or_else(|e| panic!("case {case}, {method:?}: {e:?}"));
+            let sums = [sums(&engine), told(&engine)];
+            (bits, sums, engine.statistics().clone())
         };
         let (straight, straight_sums, straight_count) = run(false);
         let (wasteful, wasteful_sums, wasteful_count) = run(true);
@@ -434,10 +434,10 @@ fn a_monitor_changes_no_bit() {
     for case in 0..100 {
         let mut method = random_method(&mut random);
         let run = |method: &Method| {
-            let mut master = master(method, Box::new(Fixed { step: 1.3e-3 }), 0.1);
+            let mut engine = engine(method, Box::new(Fixed { step: 1.3e-3 }), 0.1);
             let mut bits = Bits { without_estimates: true, ..Bits::default() };
-            master.run(&mut bits).unwrap_or_else(|e| panic!("case {case}, {method:?}: {e:?}"));
-            (bits.rows, sums(&master), master.statistics().clone())
+            engine.run(&mut bits).unwrap_or_else(|e| panic!("case {case}, {method:?}: {e:?}"));
+            (bits.rows, sums(&engine), engine.statistics().clone())
         };
         method.extrapolate = false;
         method.big = Vec::new();
@@ -480,7 +480,7 @@ fn richardson_energy_and_predictor_work_in_one_run() {
             Flow::Continue
         }
     }
-    let limits = Limits { min_step: 1e-5, max_step: 1e-2, min_rate: 0.2, max_rate: 1.5 };
+    let limits = StepBounds { min_step: 1e-5, max_step: 1e-2, min_rate: 0.2, max_rate: 1.5 };
     let network = car("accurate", "yes");
     let mut list = estimators(&method, &network);
     list.extend(estimators(
@@ -495,12 +495,12 @@ fn richardson_energy_and_predictor_work_in_one_run() {
         estimators: list,
         controller: Box::new(Pi::ecco(1e-5, limits)),
     };
-    let mut master = Master::new(network, policies, Settings::new(0.0, 0.5));
+    let mut engine = Engine::new(network, policies, Settings::new(0.0, 0.5));
     let mut worst = Worst([0.0; 3]);
-    master.run(&mut worst).expect("it runs");
+    engine.run(&mut worst).expect("it runs");
     assert!(worst.0.iter().all(|e| *e > 0.0 && e.is_finite()), "{:?}", worst.0);
-    assert_eq!(master.statistics().rejected, 0);
-    assert_eq!(master.statistics().sweeps * 2, master.statistics().accepted * 3);
+    assert_eq!(engine.statistics().rejected, 0);
+    assert_eq!(engine.statistics().sweeps * 2, engine.statistics().accepted * 3);
 }
 
 fn run_with(
@@ -517,10 +517,10 @@ fn run_with(
         estimators,
         controller: Box::new(controller),
     };
-    let mut master = Master::new(network, policies, Settings::new(0.0, 0.2));
+    let mut engine = Engine::new(network, policies, Settings::new(0.0, 0.2));
     let mut bits = Bits::default();
-    let outcome = master.run(&mut bits).map(|_| ());
-    (outcome, master.statistics().clone(), bits.times)
+    let outcome = engine.run(&mut bits).map(|_| ());
+    (outcome, engine.statistics().clone(), bits.times)
 }
 
 fn richardson(network: &Network, absolute: f64) -> Vec<Box<dyn ErrorEstimator>> {
@@ -555,7 +555,7 @@ fn big_steps_need_a_way_back() {
     let network = car("accurate", "no");
     let estimators = richardson(&network, 1e-3);
     let (outcome, ..) = run_with(network, estimators, Rejecting::new(1e-3, 1e-7, 1e-2));
-    assert_eq!(outcome, Err(RunError::NoWayBack { member: 0 }));
+    assert_eq!(outcome, Err(RunError::NoRestore { member: 0 }));
 }
 
 /// A tolerance that no step of the allowed size can keep: kept and counted, or the end with the output named.

@@ -2,21 +2,23 @@
 
 use powerbond_core::controller::Fixed;
 use powerbond_core::error::RunError;
-use powerbond_core::feed_through::{Asymptotics, Structure};
+use powerbond_core::feed_through::{Asymptotics, ProbeOutcome, Structure, probe};
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, VariableName};
 use powerbond_core::observe::Nobody;
-use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
     SubsystemError,
 };
 use powerbond_models::{self, variable};
+use std::sync::Arc;
 
-type Law = Box<dyn Fn(&[f64], &mut [f64]) + Send>;
+type Law = Arc<dyn Fn(&[f64], &mut [f64]) + Send + Sync>;
 
 /// Outputs as a function of inputs, nothing else; `d` gives its derivatives by rows where it is not empty.
+#[derive(Clone)]
 struct Block {
     info: Info,
     law: Law,
@@ -41,7 +43,7 @@ impl Block {
 
     /// A law of one input and one output that declares its feed-through.
     fn scalar(law: fn(f64) -> f64) -> Self {
-        Block::new(1, 1, FeedThrough::Declared(vec![(1, 0)]), Box::new(move |u, y| y[0] = law(u[0])))
+        Block::new(1, 1, FeedThrough::Declared(vec![(1, 0)]), Arc::new(move |u, y| y[0] = law(u[0])))
     }
 
     fn with_derivatives(mut self, d: Vec<f64>) -> Self {
@@ -63,6 +65,10 @@ impl Subsystem for Block {
 
     fn enter(&mut self, _setup: &Setup) -> Result<(), SubsystemError> {
         Ok(())
+    }
+
+    fn scratch(&self) -> Option<Box<dyn Subsystem>> {
+        Some(Box::new(self.clone()))
     }
 
     fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
@@ -124,7 +130,7 @@ fn random_network(random: &mut Random) -> Network {
         }
         let known = if random.chance(85) { FeedThrough::Declared(pairs) } else { FeedThrough::Unknown };
         let name = format!("s{s}");
-        builder = builder.subsystem(&name, Box::new(Block::new(ni, no, known, Box::new(|_, _| {}))));
+        builder = builder.subsystem(&name, Box::new(Block::new(ni, no, known, Arc::new(|_, _| {}))));
         outputs.extend((0..no).map(|o| (s, VariableName::new(&name, &format!("y{o}")))));
         inputs.extend((0..ni).map(|i| (s, VariableName::new(&name, &format!("u{i}")))));
     }
@@ -153,10 +159,10 @@ fn random_networks_agree_with_brute_force() {
     for case in 0..2000 {
         let network = random_network(&mut random);
         let structure = Structure::of(&network);
-        let pairs = &network.feed_through;
+        let has = |o: usize, i: usize| network.feed_through.iter().any(|p| (p.output, p.input) == (o, i));
         // Edges by definition: some source of u_ν feeds u_μ through.
         let depends = |a: usize, b: usize| {
-            network.wiring.sources(a).any(|(o, _)| pairs.contains(&(o, b))) && network.wiring.is_coupled(b)
+            network.wiring.sources(a).any(|(o, _)| has(o, b)) && network.wiring.is_coupled(b)
         };
         let coupled = &structure.coupled;
         let n = coupled.len();
@@ -205,7 +211,7 @@ fn random_networks_agree_with_brute_force() {
         for l in &structure.loops {
             assert_eq!(l.path[0].0, l.inputs[0]);
             for (k, &(input, output)) in l.path.iter().enumerate() {
-                assert!(pairs.contains(&(output, input)), "case {case}: a link that is no feed-through");
+                assert!(has(output, input), "case {case}: a link that is no feed-through");
                 let (next, _) = l.path[(k + 1) % l.path.len()];
                 let mut sources = network.wiring.sources(next);
                 assert!(sources.any(|(o, _)| o == output), "case {case}: a link that is no connection");
@@ -270,7 +276,7 @@ fn the_quarter_car_has_the_published_adjacency() {
     assert_eq!(dd.asymptotics(&network, &[]), [Right; 4]);
 }
 
-fn master(network: Network, settings: Settings) -> Master {
+fn engine(network: Network, settings: Settings) -> Engine {
     let kind = ScheduleKind::Jacobi { fast: Seen::Held };
     let schedule = Schedule::new(&network, &kind, &vec![1; network.members.len()]);
     let policies = Policies {
@@ -281,7 +287,7 @@ fn master(network: Network, settings: Settings) -> Master {
         estimators: Vec::new(),
         controller: Box::new(Fixed { step: 1.0 }),
     };
-    Master::new(network, policies, settings)
+    Engine::new(network, policies, settings)
 }
 
 fn ring(blocks: Vec<Block>) -> Network {
@@ -297,9 +303,9 @@ fn ring(blocks: Vec<Block>) -> Network {
 }
 
 fn outputs_at_start(network: Network) -> Result<Vec<f64>, RunError> {
-    let mut master = master(network, Settings::new(0.0, 1.0));
-    master.initialize(&mut Nobody)?;
-    Ok(master.outputs().to_vec())
+    let mut engine = engine(network, Settings::new(0.0, 1.0));
+    engine.initialize(&mut Nobody)?;
+    Ok(engine.outputs().to_vec())
 }
 
 fn check_ring(what: &str, blocks: Vec<Block>, expected: &[f64]) {
@@ -358,7 +364,7 @@ fn a_loop_without_solution_is_named() {
     // y0 = y1 + 1, y1 = y0.
     let network = ring(vec![Block::scalar(|u| u + 1.0), Block::scalar(|u| u)]);
     match outputs_at_start(network) {
-        Err(RunError::InitialLoop { inputs, .. }) => assert_eq!(inputs, [0, 1]),
+        Err(RunError::Loop { inputs, .. }) => assert_eq!(inputs, [0, 1]),
         other => panic!("{other:?}"),
     }
 }
@@ -367,7 +373,7 @@ fn a_loop_without_solution_is_named() {
 #[test]
 fn unknown_feed_through_is_solved_without_inventing_a_loop() {
     let unknown = |law: fn(f64) -> f64| {
-        Block::new(1, 1, FeedThrough::Unknown, Box::new(move |u: &[f64], y: &mut [f64]| y[0] = law(u[0])))
+        Block::new(1, 1, FeedThrough::Unknown, Arc::new(move |u: &[f64], y: &mut [f64]| y[0] = law(u[0])))
     };
     let network = ring(vec![unknown(|u| 3.0 * u + 1.0), unknown(|u| 2.0 * u - 4.0)]);
     let structure = Structure::of(&network);
@@ -385,9 +391,9 @@ fn probing_finds_what_depends_on_what() {
         y[1] = 7.0;
         y[2] = 1e5 + u[1];
     };
-    let probed = Block::new(2, 3, FeedThrough::Unknown, Box::new(law));
-    let source = Block::new(0, 2, FeedThrough::Declared(vec![]), Box::new(|_, y| y.fill(0.0)));
-    let sink = Block::new(3, 1, FeedThrough::Declared(vec![]), Box::new(|_, _| {}));
+    let probed = Block::new(2, 3, FeedThrough::Unknown, Arc::new(law));
+    let source = Block::new(0, 2, FeedThrough::Declared(vec![]), Arc::new(|_, y| y.fill(0.0)));
+    let sink = Block::new(3, 1, FeedThrough::Declared(vec![]), Arc::new(|_, _| {}));
     let mut builder = NetworkBuilder::new()
         .subsystem("a", Box::new(probed))
         .subsystem("b", Box::new(source))
@@ -398,12 +404,14 @@ fn probing_finds_what_depends_on_what() {
         builder = builder.connect(&format!("a.y{o}"), &format!("c.u{o}"), 1.0);
     }
     let network = builder.build().expect("a proper system").0;
-    let mut settings = Settings::new(0.0, 1.0);
-    settings.probe = (0..network.members.len()).collect();
-    let mut master = master(network, settings);
-    master.initialize(&mut Nobody).expect("it starts");
-    assert_eq!(master.network().members[0].probed.as_deref(), Some(&[(0, 0), (2, 1)][..]));
-    let structure = master.structure().expect("it was made at the start");
+    let mut network = network;
+    let all: Vec<usize> = (0..network.members.len()).collect();
+    let probes = probe(&mut network, &all, &Setup { start: 0.0, stop: 1.0 });
+    assert_eq!(probes[0].outcome, ProbeOutcome::Found);
+    let pairs: Vec<(usize, usize)> = network.feed_through.iter().map(|p| (p.output, p.input)).collect();
+    assert_eq!(pairs, [(0, 0), (2, 1)]);
+    let engine = engine(network, Settings::new(0.0, 1.0));
+    let structure = engine.structure();
     assert!(structure.unknown.is_empty());
     assert_eq!(structure.feeds_through[..3], [vec![0], vec![], vec![1]]);
 }
@@ -413,17 +421,17 @@ fn probing_finds_what_depends_on_what() {
 fn a_declaration_that_is_too_short_is_contradicted() {
     let build = || {
         let law = |u: &[f64], y: &mut [f64]| y[0] = 2.0 * u[0];
-        let liar = Block::new(1, 1, FeedThrough::Declared(vec![]), Box::new(law));
+        let liar = Block::new(1, 1, FeedThrough::Declared(vec![]), Arc::new(law));
         let builder = NetworkBuilder::new().subsystem("a", Box::new(liar)).subsystem(
             "b",
-            Box::new(Block::new(1, 1, FeedThrough::Declared(vec![]), Box::new(|_, y| y[0] = 1.0))),
+            Box::new(Block::new(1, 1, FeedThrough::Declared(vec![]), Arc::new(|_, y| y[0] = 1.0))),
         );
         let builder = builder.connect("a.y0", "b.u0", 1.0).connect("b.y0", "a.u0", 1.0);
         builder.build().expect("a proper system").0
     };
-    let mut settings = Settings::new(0.0, 1.0);
-    assert!(master(build(), settings.clone()).initialize(&mut Nobody).is_ok(), "declarations are trusted");
-    settings.probe = vec![0, 1];
-    let found = master(build(), settings).initialize(&mut Nobody);
-    assert_eq!(found.err(), Some(RunError::FeedThrough { output: 0, input: 0 }));
+    let settings = Settings::new(0.0, 1.0);
+    assert!(engine(build(), settings).initialize(&mut Nobody).is_ok(), "declarations are trusted");
+    let found = probe(&mut build(), &[0, 1], &Setup { start: 0.0, stop: 1.0 });
+    assert_eq!(found[0].outcome, ProbeOutcome::Contradicts { output: 0, input: 0 });
+    assert_eq!(found[1].outcome, ProbeOutcome::Agrees);
 }

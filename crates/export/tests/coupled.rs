@@ -6,12 +6,12 @@ mod engine;
 
 use common::{Folder, Given, VERSIONS, given, imported, native, same};
 use engine::{Correction, Method, bond};
-use powerbond_core::controller::{Fixed, Limits, Pi, StepController};
+use powerbond_core::controller::{Fixed, StepBounds, Pi, StepController};
 use powerbond_core::estimator::{Energy, ErrorEstimator, OutputTolerance, Predictor, Residual};
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::{Network, NetworkBuilder, VariableName};
 use powerbond_core::observe::{Flow, Observer, StepReport};
-use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::StepView;
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::Subsystem;
@@ -76,7 +76,7 @@ fn check(
     (what, round_off): (&str, f64),
     split: u8,
     damper: &str,
-    make: &dyn Fn(Network) -> Master,
+    make: &dyn Fn(Network) -> Engine,
 ) {
     for version in VERSIONS {
         let models = models_of(split, damper);
@@ -123,7 +123,7 @@ fn the_rows_of_the_tables_are_the_same_bits() {
                         vec![Box::new(Predictor::new(vec![tolerance; network.n_outputs], 0))]
                     }
                 };
-                let limits = Limits { min_step: 1e-4, max_step: 1e-2, min_rate: 0.2, max_rate: 1.5 };
+                let limits = StepBounds { min_step: 1e-4, max_step: 1e-2, min_rate: 0.2, max_rate: 1.5 };
                 let mut ecco = Pi::ecco(1e-4, limits);
                 ecco.set_error_floor(0.0);
                 let controller: Box<dyn StepController> = match estimator {
@@ -138,7 +138,7 @@ fn the_rows_of_the_tables_are_the_same_bits() {
                     estimators,
                     controller,
                 };
-                Master::new(network, policies, Settings::new(0.0, stop))
+                Engine::new(network, policies, Settings::new(0.0, stop))
             });
         }
     }
@@ -172,7 +172,7 @@ fn every_kind_of_method_gives_the_same() {
                 let bends = method.hold > 0 || method.rates.is_some();
                 let round_off = if bends { 1e-11 } else { 0.0 };
                 check(&folder, (what, round_off), split, damper, &|network| {
-                    engine::master(network, 0.5, method)
+                    engine::engine(network, 0.5, method)
                 });
             }
         }

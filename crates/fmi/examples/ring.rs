@@ -3,13 +3,13 @@
 //!     cargo run --release -p powerbond-fmi --example ring
 //!
 //! Every instance is an integrator whose input is its neighbour's output. The C loop sets the input, steps and reads the
-//! output of every instance through the FMU's own functions: the least that any master has to do.
+//! output of every instance through the FMU's own functions: the least that any engine has to do.
 
 use powerbond_core::controller::Fixed;
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::NetworkBuilder;
 use powerbond_core::observe::Nobody;
-use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_fmi::{Fmu, Options};
 use std::error::Error;
@@ -89,14 +89,14 @@ fn engine(fmu: &Fmu, n: c_int, steps: c_int) -> Result<f64, Box<dyn Error>> {
         estimators: Vec::new(),
         controller: Box::new(Fixed { step: STEP }),
     };
-    let mut master = Master::new(network, policies, Settings::new(0.0, STEP * f64::from(steps)));
-    master.initialize(&mut Nobody).map_err(|error| format!("{error:?}"))?;
+    let mut engine = Engine::new(network, policies, Settings::new(0.0, STEP * f64::from(steps)));
+    engine.initialize(&mut Nobody).map_err(|error| format!("{error:?}"))?;
     let started = Instant::now();
-    while master.time() < STEP * (f64::from(steps) - 0.5) {
-        master.step(&mut Nobody).map_err(|error| format!("{error:?}"))?;
+    while engine.time() < STEP * (f64::from(steps) - 0.5) {
+        engine.step(&mut Nobody).map_err(|error| format!("{error:?}"))?;
     }
     let seconds = started.elapsed().as_secs_f64();
-    if let Some((_, error)) = master.finish().into_iter().next() {
+    if let Some((_, error)) = engine.finish().into_iter().next() {
         return Err(error.into());
     }
     Ok(seconds / f64::from(steps) / f64::from(n))

@@ -7,7 +7,7 @@ use powerbond_core::controller::Fixed;
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::{ConnectionSpec, Names, Network, NetworkBuilder, VariableName};
 use powerbond_core::observe::Nobody;
-use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_fmi::{Fmu, FmuSubsystem, Options};
 use std::path::Path;
@@ -16,11 +16,11 @@ fn load(path: &Path, options: &Options) -> Box<FmuSubsystem> {
     Box::new(Fmu::open(path).unwrap().instantiate("x", options).unwrap())
 }
 
-fn master(network: Network, h: f64, order: u8) -> Master {
-    master_with(network, h, order, Settings::new(0.0, 1.0))
+fn engine(network: Network, h: f64, order: u8) -> Engine {
+    engine_with(network, h, order, Settings::new(0.0, 1.0))
 }
 
-fn master_with(network: Network, h: f64, order: u8, settings: Settings) -> Master {
+fn engine_with(network: Network, h: f64, order: u8, settings: Settings) -> Engine {
     let rates = vec![1; network.members.len()];
     let handed = |i: usize| network.members[network.owner_of_input[i]].capabilities.input_derivatives;
     let handed: Vec<u8> = (0..network.n_inputs).map(handed).collect();
@@ -32,12 +32,12 @@ fn master_with(network: Network, h: f64, order: u8, settings: Settings) -> Maste
         estimators: Vec::new(),
         controller: Box::new(Fixed { step: h }),
     };
-    Master::new(network, policies, settings)
+    Engine::new(network, policies, settings)
 }
 
-fn output(master: &Master, names: &Names, name: &str) -> f64 {
+fn output(engine: &Engine, names: &Names, name: &str) -> f64 {
     let wanted = VariableName::parse(name).unwrap();
-    master.outputs()[names.outputs.iter().position(|n| *n == wanted).unwrap()]
+    engine.outputs()[names.outputs.iter().position(|n| *n == wanted).unwrap()]
 }
 
 /// x₁' = x₂, x₂' = −x₁ as two integrators, with the Jacobi scheme of order 1 in h for constant inputs.
@@ -51,10 +51,10 @@ fn an_oscillator_of_two_versions_converges() {
             .connect("a.x", "b.u", -1.0)
             .build()
             .unwrap();
-        let mut master = master(network, h, order);
-        master.run(&mut Nobody).unwrap();
-        assert!(master.finish().is_empty());
-        (output(&master, &names, "a.x") - 1f64.cos()).abs()
+        let mut engine = engine(network, h, order);
+        engine.run(&mut Nobody).unwrap();
+        assert!(engine.finish().is_empty());
+        (output(&engine, &names, "a.x") - 1f64.cos()).abs()
     };
     let ratio = error(0.01, 0) / error(0.005, 0);
     assert!((ratio - 2.0).abs() < 0.1, "{ratio}");
@@ -71,10 +71,10 @@ fn an_event_takes_everybody_back_and_the_step_ends_there() {
         .connect("bouncer.x", "watcher.u", 1.0)
         .build()
         .unwrap();
-    let mut master = master(network, 0.1, 0);
-    master.run(&mut Nobody).unwrap();
-    assert!((output(&master, &names, "bouncer.x") - (0.35 - 0.65)).abs() < 1e-12);
-    let statistics = master.statistics();
+    let mut engine = engine(network, 0.1, 0);
+    engine.run(&mut Nobody).unwrap();
+    assert!((output(&engine, &names, "bouncer.x") - (0.35 - 0.65)).abs() < 1e-12);
+    let statistics = engine.statistics();
     // The step from 0.3 was taken back once and ended at 0.35.
     assert_eq!((statistics.rejected, statistics.events), (1, 1));
     assert!((statistics.min_step - 0.05).abs() < 1e-12);
@@ -91,10 +91,10 @@ fn without_a_way_back_the_event_is_handled_inside() {
         .connect("bouncer.x", "watcher.u", 1.0)
         .build()
         .unwrap();
-    let mut master = master(network, 0.1, 0);
-    master.run(&mut Nobody).unwrap();
-    assert!((output(&master, &names, "bouncer.x") - (0.35 - 0.65)).abs() < 1e-12);
-    assert_eq!((master.statistics().rejected, master.statistics().events), (0, 1));
+    let mut engine = engine(network, 0.1, 0);
+    engine.run(&mut Nobody).unwrap();
+    assert!((output(&engine, &names, "bouncer.x") - (0.35 - 0.65)).abs() < 1e-12);
+    assert_eq!((engine.statistics().rejected, engine.statistics().events), (0, 1));
 }
 
 #[test]
@@ -156,9 +156,9 @@ fn output_derivatives_give_slopes_without_a_past() {
             .build()
             .unwrap();
         assert!(network.members.iter().all(|m| m.capabilities.output_derivatives == 1));
-        let mut master = master_with(network, h, 1, Settings { slopes: true, ..Settings::new(0.0, 1.0) });
-        master.run(&mut Nobody).unwrap();
-        output(&master, &names, "a.x") - 1f64.cos()
+        let mut engine = engine_with(network, h, 1, Settings { slopes: true, ..Settings::new(0.0, 1.0) });
+        engine.run(&mut Nobody).unwrap();
+        output(&engine, &names, "a.x") - 1f64.cos()
     };
     for h in [0.01, 0.005] {
         let expected = -h * h * 1f64.sin() / 6.0;

@@ -10,7 +10,7 @@ use powerbond_core::estimator::{BigStep, Constants, ErrorEstimator, Richardson, 
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::{Network, NetworkBuilder, VariableName};
 use powerbond_core::observe::{Flow, Nobody, Observer, StepReport};
-use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::run::{Engine, PastInputs, Policies, Settings};
 use powerbond_core::step::StepView;
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::time::signal::Signal;
@@ -98,9 +98,9 @@ fn policies(
 }
 
 /// Exact inputs at four points `h` apart before `t`, where the state is `x`: the solution continued backwards.
-fn past(split: Split, car: &Exact, t: f64, x: &[f64; 4], h: f64) -> Vec<(f64, Vec<f64>)> {
+fn past(split: Split, car: &Exact, t: f64, x: &[f64; 4], h: f64) -> Vec<PastInputs> {
     let before = (1..=4).rev().map(|n| -f64::from(n) * h);
-    before.map(|dt| (t + dt, split.inputs(car, &car.after(x, dt)))).collect()
+    before.map(|dt| PastInputs { time: t + dt, inputs: split.inputs(car, &car.after(x, dt)) }).collect()
 }
 
 /// The local error of two steps and what was estimated of it, per output.
@@ -136,7 +136,7 @@ pub fn local_errors(split: Split, k: u8, t: f64, h: f64, refresh: &[usize]) -> R
     let policies = policies(&network, k, estimators, Box::new(Fixed { step: h }));
     let mut pair = PairWatch { split, rich, modified, exact: Vec::new(), seen: LocalErrors::default() };
     pair.exact = split.outputs(&car, &car.after(&x, 2.0 * h));
-    Master::new(network, policies, settings).run(&mut pair)?;
+    Engine::new(network, policies, settings).run(&mut pair)?;
     Ok(pair.seen)
 }
 
@@ -216,9 +216,9 @@ fn run(
     settings.past = past(split, &car, 0.0, &[0.0; 4], policies.controller.first());
     let mut watch =
         ErrorWatch { split, car, x: [0.0; 4], propagators: Propagators::default(), sum: 0.0, time: 0.0 };
-    let mut master = Master::new(network, policies, settings);
-    master.run(&mut watch)?;
-    let statistics = master.statistics();
+    let mut engine = Engine::new(network, policies, settings);
+    engine.run(&mut watch)?;
+    let statistics = engine.statistics();
     Ok(RunErrors {
         accepted: statistics.accepted,
         sweeps: statistics.sweeps,
@@ -274,10 +274,10 @@ pub fn slope(at_double: f64, at_single: f64) -> f64 {
 }
 
 /// A run that only starts: for looking at the structure of the network.
-pub fn started(split: Split) -> Result<Master, RunError> {
+pub fn started(split: Split) -> Result<Engine, RunError> {
     let network = split.network(&[0.0; 4]);
     let policies = policies(&network, 0, Vec::new(), Box::new(Fixed { step: 1e-3 }));
-    let mut master = Master::new(network, policies, Settings::new(0.0, 1.0));
-    master.initialize(&mut Nobody)?;
-    Ok(master)
+    let mut engine = Engine::new(network, policies, Settings::new(0.0, 1.0));
+    engine.initialize(&mut Nobody)?;
+    Ok(engine)
 }

@@ -8,7 +8,7 @@ use tracing::{debug, info, trace};
 
 /// Tells the log what is about to run, and with which configuration: once.
 pub fn begin(prepared: &Prepared, config: &Value) {
-    let network = prepared.master.network();
+    let network = prepared.engine.network();
     info!(
         subsystems = prepared.names.subsystems.len(),
         inputs = network.n_inputs,

@@ -203,7 +203,7 @@ pub fn run_prepared(
     };
     let ((outcome, real_time), moved) = process::in_folder(run);
     let seconds = begun.elapsed().as_secs_f64();
-    tracing::info!(t = prepared.master.time(), seconds, "the run has ended");
+    tracing::info!(t = prepared.engine.time(), seconds, "the run has ended");
     let closed = recorder.close().and_then(|()| recorder.convert());
     if let Err(error) = closed {
         let failed =
@@ -227,7 +227,7 @@ pub fn run_prepared(
     }
     // A model that crashes when it is told to end spoils nothing that was computed.
     write_summary(folder, &summary)?;
-    for (member, error) in prepared.master.finish() {
+    for (member, error) in prepared.engine.finish() {
         summary
             .warnings
             .push(format!("{}: ending the simulation failed: {error}", prepared.names.subsystems[member]));

@@ -13,6 +13,9 @@ use crate::time::Proposal;
 /// How many times in a row a step may be taken back.
 const MAX_REJECTIONS: u32 = 60;
 
+/// The nilpotency that is assumed where feed-through is unknown or loops are not solved.
+const UNKNOWN_DEPTH: usize = 3;
+
 /// What happened to a step before it stood.
 #[derive(Default)]
 pub(super) struct Tries {
@@ -264,9 +267,13 @@ impl Engine {
     }
 
     /// The first step of a grid is split where a hold needs that.
+    ///
+    /// Outputs that feed an input through lag behind it until its slope is known, those that they feed one step longer, and so on
+    /// along the feed-through graph. A parabola needs three nodes after that: with nilpotency M, M + 2 tiny steps.
     pub(super) fn start_up(&mut self) {
         if self.settings.start_up == StartUp::RunUp && self.needs_run_up() {
-            self.clock.run_up();
+            let known = self.structure.nilpotency.filter(|_| self.structure.unknown.is_empty());
+            self.clock.run_up(known.unwrap_or(UNKNOWN_DEPTH) as u32 + 2);
         }
     }
 

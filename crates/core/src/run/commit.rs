@@ -81,7 +81,7 @@ impl Engine {
     /// The end of the step is the next communication point: inputs get a node, what is no number is passed on.
     pub(super) fn carry_on(&mut self) -> Result<(), RunError> {
         self.exchange.commit(&self.policies.schedule, &self.record);
-        self.record.carry_outputs();
+        self.record.carry_on();
         self.record.after_restart = false;
         self.arrive(self.record.span)
     }

@@ -45,10 +45,15 @@ impl Engine {
                     continue;
                 }
                 Ok(PairAttempt::EventInFirst) => {
-                    self.restore(pair.whole)?;
-                    self.recall();
-                    let alone = Proposal { span: pair.halves[0], shortened: true };
-                    return self.single_step_from(alone, observer);
+                    let driving = self.record.estimates.first().copied();
+                    let proposal = Proposal { span: pair.halves[0], shortened: pair.shortened };
+                    match self.judge(driving, &proposal, retry) {
+                        Decision::Accept { next_h } => {
+                            self.wish = next_h;
+                            return self.accept(tries.rejections, observer);
+                        }
+                        Decision::Reject { retry_h } => retry_h,
+                    }
                 }
                 Ok(PairAttempt::Both) => {
                     let proposal = Proposal { span: pair.halves[0], shortened: pair.shortened };
@@ -213,6 +218,7 @@ impl Engine {
         checkpoint.extend(&self.record.y_prev);
         checkpoint.extend(&self.record.gains);
         checkpoint.push(f64::from(u8::from(self.record.after_restart)));
+        checkpoint.push(f64::from(u8::from(self.record.order_was_settled)));
         checkpoint.push(self.wish);
     }
 
@@ -228,6 +234,7 @@ impl Engine {
         checkpoint.fill(&mut self.record.y_prev);
         checkpoint.fill(&mut self.record.gains);
         self.record.after_restart = checkpoint.pull() != 0.0;
+        self.record.order_was_settled = checkpoint.pull() != 0.0;
         self.wish = checkpoint.pull();
         self.events.forget_asking();
     }

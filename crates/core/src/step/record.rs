@@ -39,8 +39,9 @@ pub struct StepRecord {
     pub(crate) held_order: Vec<u8>,
     /// The orders may be others than in the step before.
     pub(crate) order_changed: bool,
-    /// They are what they stay from now on.
+    /// They are what they stay from now on, after this step and before it.
     pub(crate) order_settled: bool,
+    pub(crate) order_was_settled: bool,
     /// Variables that are only recorded.
     pub(crate) probes: Vec<f64>,
     /// One estimate per estimator.
@@ -82,6 +83,7 @@ impl StepRecord {
             held_order: vec![0; if needs.corrections { nu } else { 0 }],
             order_changed: false,
             order_settled: false,
+            order_was_settled: false,
             probes: vec![0.0; network.n_probes],
             estimates: vec![Estimate::NONE; needs.estimators],
             announced: f64::INFINITY,
@@ -99,17 +101,18 @@ impl StepRecord {
         if self.y_fresh.is_empty() { &self.y_step } else { &self.y_fresh }
     }
 
-    /// Makes the outputs at the end of this step those at the start of the next one.
-    pub(crate) fn carry_outputs(&mut self) {
+    /// Makes what this step ends with what the next one starts with.
+    pub(crate) fn carry_on(&mut self) {
         let end = if self.y_fresh.is_empty() { &mut self.y_step } else { &mut self.y_fresh };
         std::mem::swap(&mut self.y_prev, end);
+        self.order_was_settled = self.order_settled;
     }
 
     /// Takes over from `before` what the next step starts with.
     pub(crate) fn continue_from(&mut self, before: &StepRecord) {
         self.y_prev.copy_from_slice(before.y_end());
         self.gains.copy_from_slice(&before.gains);
-        self.order_settled = before.order_settled;
+        self.order_was_settled = before.order_settled;
         self.after_restart = false;
     }
 

@@ -26,6 +26,11 @@ pub trait Wrapper: Send {
         self.inner_mut().evaluate(u, y)
     }
 
+    /// See [`Subsystem::scratch`]; by default one of the inner subsystem alone.
+    fn scratch(&self) -> Option<Box<dyn Subsystem>> {
+        self.inner().scratch()
+    }
+
     /// See [`Subsystem::start`].
     fn start(&mut self) -> Result<(), SubsystemError> {
         self.inner_mut().start()
@@ -95,7 +100,7 @@ impl<T: Wrapper> Subsystem for T {
     }
 
     fn scratch(&self) -> Option<Box<dyn Subsystem>> {
-        self.inner().scratch()
+        Wrapper::scratch(self)
     }
 
     fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {

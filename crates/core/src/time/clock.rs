@@ -34,12 +34,31 @@ struct RunUp {
     /// Where it began, in seconds.
     from: f64,
     /// How many of its parts are made.
-    parts: usize,
+    parts: u32,
+    /// How many of them are tiny.
+    tiny: u32,
 }
 
-/// Ends of the steps of a run-up, as shares of the first step of the grid: 1 is the fourth. A hold of order 2 has its full order
-/// from the third on (methods.md §11: on the quarter car the error of a parabola fell from 9.4e-5 to 6e-7).
-const RUN_UP: [f64; 3] = [0.001, 0.01, 0.1];
+impl RunUp {
+    /// The end of the next part, as a share of the whole; none if that is the last one.
+    fn share(self) -> Option<f64> {
+        match self.parts {
+            n if n < self.tiny => Some(TINY * f64::from(n + 1)),
+            n if n == self.tiny => Some(SHORT),
+            _ => None,
+        }
+    }
+
+    /// After one more part.
+    fn next(self) -> Option<RunUp> {
+        (self.parts <= self.tiny).then(|| RunUp { parts: self.parts + 1, ..self })
+    }
+}
+
+/// Parts of a run-up, as shares of the step that is split: what is wrong with the first tiny ones, by their size, weighs 1e-8 of
+/// the error of a whole step of order 0; the short one lets three nodes be apart by about as much as what is predicted from them.
+const TINY: f64 = 1e-4;
+const SHORT: f64 = 1e-2;
 
 /// A proposed step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,30 +132,29 @@ impl Clock {
         self.targets.announce(t, self.now.t);
     }
 
-    /// The next step of a grid is made in four parts of growing length, so that inputs have a past early; on other paces nothing
-    /// happens.
-    pub fn run_up(&mut self) {
+    /// The next step of a grid is made in `tiny` parts, a short one and a long one, so that inputs have a past early; on other paces
+    /// nothing happens.
+    pub fn run_up(&mut self, tiny: u32) {
         if let Pace::Grid { quantum: None, .. } = self.pace {
-            self.run_up = Some(RunUp { from: self.now.t, parts: 0 });
+            self.run_up = Some(RunUp { from: self.now.t, parts: 0, tiny });
         }
     }
 
     /// The step that comes nearest to the wished size `h`.
     pub fn propose(&self, h: f64) -> Proposal {
-        let mut proposal = self.propose_from(self.now, h);
-        if let Some(RunUp { from, parts }) = self.run_up
-            && let Some(share) = RUN_UP.get(parts)
-        {
-            let Span { start, end, .. } = proposal.span;
-            let end = from + share * (end - from);
-            proposal = Proposal { span: Span { start, end, h: end - start }, shortened: true };
-        }
-        proposal
+        self.propose_from(self.now, self.run_up, h)
     }
 
-    fn propose_from(&self, from: Position, h: f64) -> Proposal {
+    fn propose_from(&self, from: Position, run_up: Option<RunUp>, h: f64) -> Proposal {
         let mut span = self.nominal(from, h);
-        let shortened = self.clip(&mut span);
+        let mut shortened = self.clip(&mut span);
+        if let Some(run_up) = run_up
+            && let Some(share) = run_up.share()
+        {
+            span.end = run_up.from + share * (span.end - run_up.from);
+            span.h = span.end - span.start;
+            shortened = true;
+        }
         Proposal { span, shortened }
     }
 
@@ -188,17 +206,15 @@ impl Clock {
     /// Two steps near the wished size `h`: of equal length, or the next two of a grid or in multiples. `None` if only one is left
     /// before a time that must be hit.
     pub fn propose_pair(&self, h: f64) -> Option<PairProposal> {
-        match self.pace {
-            Pace::Free => return Some(PairProposal::halved(self.propose(2.0 * h))),
-            _ if self.run_up.is_some() => return Some(PairProposal::halved(self.propose(h))),
-            _ => {}
+        if self.pace == Pace::Free {
+            return Some(PairProposal::halved(self.propose(2.0 * h)));
         }
         let first = self.propose(h);
         let Span { start, end, h } = first.span;
         if end >= self.targets.stop || self.targets.next(start, end, h) <= end {
             return None;
         }
-        let second = self.propose_from(self.after(first.span), h);
+        let second = self.propose_from(self.after(first.span), self.run_up.and_then(RunUp::next), h);
         let whole = Span { start, end: second.span.end, h: h + second.span.h };
         let shortened = first.shortened || second.shortened;
         Some(PairProposal { whole, halves: [first.span, second.span], shortened })
@@ -246,12 +262,7 @@ impl Clock {
         if arrival.is_discontinuity() {
             self.now.owed = 0.0;
         }
-        if let Some(RunUp { parts, .. }) = &mut self.run_up {
-            *parts += 1;
-            if *parts > RUN_UP.len() {
-                self.run_up = None;
-            }
-        }
+        self.run_up = self.run_up.and_then(RunUp::next);
         arrival
     }
 }
@@ -472,15 +483,15 @@ mod tests {
     fn a_run_up_splits_the_first_step() {
         let mut clock = grid(1.0, EndRule::Exact, 0.5, vec![0.7]);
         let mut ends = Vec::new();
-        clock.run_up();
+        clock.run_up(2);
         while !clock.done() {
             let span = clock.propose(0.5).span;
             if clock.advance(span).is_discontinuity() {
-                clock.run_up();
+                clock.run_up(2);
             }
             ends.push(span.end);
         }
-        let expected = [0.0005, 0.005, 0.05, 0.5, 0.7, 0.7003, 0.703, 0.73, 1.0];
+        let expected = [5e-5, 1e-4, 0.005, 0.5, 0.7, 0.70003, 0.70006, 0.703, 1.0];
         assert_eq!(ends.len(), expected.len(), "{ends:?}");
         assert!(ends.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{ends:?}");
     }

@@ -1,9 +1,9 @@
 //! Systems that several tests share.
 #![allow(dead_code)]
 
-use powerbond_core::controller::{Fixed, Limits, Pi, Rejecting, StepController};
+use powerbond_core::controller::{Fixed, StepBounds, Pi, Rejecting, StepController};
 use powerbond_core::correction::{
-    EffortSide, EnergyCorrection, FeedThroughGain, Form, InputCorrection, Nepce, StepRatio,
+    EffortSide, EnergyCorrection, Form, InputCorrection, Nepce, StepRatio,
 };
 use powerbond_core::estimator::{
     BigStep, Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
@@ -11,7 +11,7 @@ use powerbond_core::estimator::{
 use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::hold::{Extrapolation, Feed, Polynomial, Variable as VariableHold};
 use powerbond_core::network::{BondSpec, Names, Network, NetworkBuilder, PortSpec, VariableName};
-use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::{
     Capabilities, Causality, FeedThrough, Info, Subsystem, SubsystemError, Variable,
@@ -171,8 +171,8 @@ impl Default for Method {
     }
 }
 
-/// A master for `network` from 0 to `stop`.
-pub fn master(mut network: Network, stop: f64, method: &Method) -> Master {
+/// A engine for `network` from 0 to `stop`.
+pub fn engine(mut network: Network, stop: f64, method: &Method) -> Engine {
     if method.variable == Some(Feed::EndpointSubstep) {
         let tailed = |member: powerbond_core::network::Member| {
             let n = member.inputs.len();
@@ -185,17 +185,16 @@ pub fn master(mut network: Network, stop: f64, method: &Method) -> Master {
     let (n, ny, nb) = (network.n_inputs, network.n_outputs, network.bonds.bonds.len());
     let rates = method.rates.clone().unwrap_or_else(|| vec![1; network.members.len()]);
     let holds = vec![method.hold; n];
-    let nepce = |alpha: f64, gain: FeedThroughGain| -> Option<Box<dyn InputCorrection>> {
-        let gains = vec![gain; network.feed_through.len()];
-        Some(Box::new(Nepce::new(&network, vec![alpha; n], StepRatio::Growth, gains, &holds)))
+    let nepce = |alpha: f64, uses: bool| -> Nepce {
+        let uses = vec![uses; network.feed_through.len()];
+        Nepce::new(&network, vec![alpha; n], StepRatio::Growth, &uses)
     };
     let correction: Option<Box<dyn InputCorrection>> = match method.correction {
         Correction::None => None,
-        Correction::Nepce(alpha) => nepce(alpha, FeedThroughGain::Ignored),
-        Correction::NepceModel(alpha) => nepce(alpha, FeedThroughGain::Model),
+        Correction::Nepce(alpha) => Some(Box::new(nepce(alpha, false))),
+        Correction::NepceModel(alpha) => Some(Box::new(nepce(alpha, true))),
         Correction::NepceGated(alpha) => {
-            let gains = vec![FeedThroughGain::Model; network.feed_through.len()];
-            let mut nepce = Nepce::new(&network, vec![alpha; n], StepRatio::Growth, gains, &holds);
+            let mut nepce = nepce(alpha, true);
             nepce.set_gated(true);
             Some(Box::new(nepce))
         }
@@ -229,7 +228,7 @@ pub fn master(mut network: Network, stop: f64, method: &Method) -> Master {
         _ => Vec::new(),
     };
     let limits =
-        Limits { min_step: method.step / 100.0, max_step: 10.0 * method.step, min_rate: 0.2, max_rate: 1.5 };
+        StepBounds { min_step: method.step / 100.0, max_step: 10.0 * method.step, min_rate: 0.2, max_rate: 1.5 };
     let controller: Box<dyn StepController> = match method.controller {
         "ecco" => Box::new(Pi::ecco(method.step, limits)),
         "rejecting" => Box::new(Rejecting::new(method.step, method.step / 100.0, 10.0 * method.step)),
@@ -256,7 +255,7 @@ pub fn master(mut network: Network, stop: f64, method: &Method) -> Master {
         estimators,
         controller,
     };
-    Master::new(
+    Engine::new(
         network,
         policies,
         Settings { refresh, worker_threads: method.threads, ..Settings::new(0.0, stop) },

@@ -5,7 +5,7 @@ use powerbond_core::controller::Fixed;
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::{BondSpec, ConnectionSpec, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::observe::{Flow, Observer, StepReport};
-use powerbond_core::run::{Master, Policies, Settings};
+use powerbond_core::run::{Engine, Policies, Settings, StartUp};
 use powerbond_core::step::StepView;
 use powerbond_core::step::{Schedule, ScheduleKind};
 use powerbond_core::subsystem::Subsystem;
@@ -76,15 +76,19 @@ pub struct Run {
 }
 
 impl Run {
-    /// Jacobi with a zero-order hold from 0 to `stop`; the last step is not shortened.
+    /// Jacobi with a zero-order hold from 0 to `stop`; the first step is not split and the last one not shortened.
     pub fn new(rates: &[u32], step: f64, stop: f64) -> Self {
-        let settings = Settings { end_rule: EndRule::Overshoot, ..Settings::new(0.0, stop) };
+        let settings = Settings {
+            end_rule: EndRule::Overshoot,
+            start_up: StartUp::Plain,
+            ..Settings::new(0.0, stop)
+        };
         let kind = ScheduleKind::Jacobi { fast: Default::default() };
         Run { kind, rates: rates.to_vec(), order: 0, step, settings }
     }
 
     /// Makes the run; `see` gets every step and the probes.
-    pub fn make(&self, network: Network, see: impl FnMut(&StepView<'_>, &[f64])) -> Master {
+    pub fn make(&self, network: Network, see: impl FnMut(&StepView<'_>, &[f64])) -> Engine {
         let handed = network.owner_of_input.iter();
         let handed = handed.map(|&s| network.members[s].capabilities.input_derivatives).collect();
         let policies = Policies {
@@ -95,9 +99,9 @@ impl Run {
             estimators: Vec::new(),
             controller: Box::new(Fixed { step: self.step }),
         };
-        let mut master = Master::new(network, policies, self.settings.clone());
-        master.run(&mut Watch(see)).expect("the run");
-        master
+        let mut engine = Engine::new(network, policies, self.settings.clone());
+        engine.run(&mut Watch(see)).expect("the run");
+        engine
     }
 }
 

@@ -1,4 +1,4 @@
-//! Builds the project's own C FMUs and runs single instances as a master would.
+//! Builds the project's own C FMUs and runs single instances as a engine would.
 
 #![allow(dead_code)] // Every test program uses a part of it.
 

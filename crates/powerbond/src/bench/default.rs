@@ -141,7 +141,7 @@ impl Subject {
         let n = prepared.names.outputs.len();
         let mut distance = Distance::new(self.exact()?, n);
         let outcome = prepared.run(&mut distance);
-        let steps = prepared.master.statistics().accepted as f64;
+        let steps = prepared.engine.statistics().accepted as f64;
         let error = match outcome {
             Ok(_) => distance.mean_of_deviations(),
             Err(Error::Accuracy { .. } | Error::Model { .. }) => f64::INFINITY,
@@ -329,7 +329,7 @@ fn power(models: &Models, subject: &Subject, steps: f64, best: f64) -> Result<Ve
         let mut prepared = models.prepare("power", &file)?;
         let mut meter = PowerError::new(subject.exact()?);
         prepared.run(&mut meter)?;
-        let made = prepared.master.statistics().accepted as f64;
+        let made = prepared.engine.statistics().accepted as f64;
         if (made - steps).abs() < f64::abs(nearest.0 - steps) {
             nearest = (made, meter.sum / meter.time);
         }

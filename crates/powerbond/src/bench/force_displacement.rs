@@ -4,7 +4,7 @@ use super::Models;
 use crate::Error;
 use powerbond_core::network::VariableName;
 use powerbond_core::observe::{Flow, Observer, StepReport};
-use powerbond_core::run::Master;
+use powerbond_core::run::Engine;
 use powerbond_core::step::StepView;
 use powerbond_models::{ParameterValue, nonlinear_oscillator, oscillator, pendula};
 
@@ -136,7 +136,7 @@ impl Star {
         method: &str,
         outputs: &[&str],
         mut see: impl FnMut(&Seen<'_>),
-    ) -> Result<Master, Error> {
+    ) -> Result<Engine, Error> {
         let mut prepared = models.prepare("rodriguez2022", &self.file(method))?;
         let find = |name: &&str| prepared.names.outputs.iter().position(|n| n.to_string() == **name);
         let places: Vec<usize> = outputs.iter().filter_map(find).collect();
@@ -145,7 +145,7 @@ impl Star {
             see(&Seen { step, values: report.probes, outputs: &places, names: &probes });
         });
         prepared.run(&mut watch)?;
-        Ok(prepared.master)
+        Ok(prepared.engine)
     }
 }
 

@@ -79,8 +79,8 @@ impl Case {
         let mut prepared = models.prepare("quarter car", &self.file(step, method))?;
         let mut meter = PowerError::new(exact(self.split, self.nonlinear));
         prepared.run(&mut meter)?;
-        let (time, sum) = (prepared.master.time(), prepared.master.meter().sums[0]);
-        let steps = prepared.master.statistics().accepted as f64;
+        let (time, sum) = (prepared.engine.time(), prepared.engine.meter().sums[0]);
+        let steps = prepared.engine.statistics().accepted as f64;
         Ok(Measured {
             steps,
             mean_step: 1e3 * time / steps,

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::number::short;
 use crate::prepare::never_ends;
 use crate::source::{At, Place};
-use powerbond_core::controller::{Fixed, Limits, Pi, Rejecting, StepController};
+use powerbond_core::controller::{Fixed, StepBounds, Pi, Rejecting, StepController};
 use powerbond_core::correction::{FeedThroughGain, InputCorrection, Nepce, StepRatio};
 use powerbond_core::estimator::{Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual};
 use powerbond_core::hold::{Extrapolation, Feed, Polynomial, Variable};

@@ -231,20 +231,20 @@ impl System {
             looked.simulation.stop = Some(At::default(looked.simulation.start.value + 1.0));
         }
         let mut prepared = looked.prepare()?;
-        let failure = match prepared.master.initialize(&mut Nobody) {
+        let failure = match prepared.engine.initialize(&mut Nobody) {
             Ok(_) => None,
             Err(error) => match prepared.explain(&error) {
                 refused @ Error::Input { .. } => return Err(refused),
                 other => Some(other),
             },
         };
-        let structure = prepared.master.structure().cloned();
-        let structure = structure.unwrap_or_else(|| Structure::of(prepared.master.network()));
+        let structure = prepared.engine.structure().cloned();
+        let structure = structure.unwrap_or_else(|| Structure::of(prepared.engine.network()));
         let mut check = Check::new(self, &prepared, &structure);
         check.warnings.extend(failure.as_ref().map(Error::to_string));
         check.failure = failure;
         check.findings = self.findings()?;
-        prepared.master.finish();
+        prepared.engine.finish();
         Ok(check)
     }
 
@@ -280,7 +280,7 @@ impl System {
 
 impl Check {
     fn new(system: &System, prepared: &Prepared, structure: &Structure) -> Self {
-        let (network, names) = (prepared.master.network(), &prepared.names);
+        let (network, names) = (prepared.engine.network(), &prepared.names);
         let text = |list: &[usize]| list.iter().map(|&i| names.inputs[i].to_string()).collect::<Vec<_>>();
         let quality = structure.asymptotics(network, &prepared.refreshed);
         let mut warnings = prepared.warnings.clone();
@@ -353,7 +353,7 @@ fn estimate_warnings(
     if !std::iter::once(&m.estimator).chain(&m.monitors).any(|e| e.name() == "richardson") {
         return warnings;
     }
-    let (network, names) = (prepared.master.network(), &prepared.names);
+    let (network, names) = (prepared.engine.network(), &prepared.names);
     let feeds_through =
         |s: usize| network.members[s].outputs.clone().any(|o| !structure.feeds_through[o].is_empty());
     let can = |s: &usize| network.members[*s].capabilities.can_refresh && feeds_through(*s);
@@ -391,7 +391,7 @@ fn reason(quality: Asymptotics) -> &'static str {
 }
 
 fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> Vec<SubsystemCheck> {
-    let (network, names) = (prepared.master.network(), &prepared.names);
+    let (network, names) = (prepared.engine.network(), &prepared.names);
     // Texts and binaries that a subsystem gives (0) or takes (1), each once.
     let packets = |subsystem: &str, side: usize| {
         let ends = names.packets.iter().map(|(from, to)| [from, to][side]);
@@ -480,7 +480,7 @@ fn connections(network: &Network, names: &Names) -> Vec<ConnectionCheck> {
 }
 
 fn bonds(prepared: &Prepared) -> Vec<BondCheck> {
-    let (bonds, names) = (&prepared.master.network().bonds, &prepared.names);
+    let (bonds, names) = (&prepared.engine.network().bonds, &prepared.names);
     let port = |p: usize| {
         let terms = &bonds.terms[bonds.ports[p].terms.clone()];
         PortCheck {
@@ -534,7 +534,7 @@ fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
 
 /// Whether a subsystem takes values only and follows derivatives because it is crossed in two sub-steps.
 fn has_tail(prepared: &Prepared, s: usize) -> bool {
-    let mut inputs = prepared.master.network().members[s].inputs.clone();
+    let mut inputs = prepared.engine.network().members[s].inputs.clone();
     inputs.any(|i| prepared.feeds[i] == Feed::EndpointSubstep)
 }
 
@@ -545,7 +545,7 @@ fn method(
     chosen: bool,
     uses: Option<(Ability, Without)>,
 ) -> MethodCheck {
-    let members = prepared.master.network().members.iter().enumerate();
+    let members = prepared.engine.network().members.iter().enumerate();
     let lack = |(ability, without): (Ability, Without)| {
         let unable = |s: usize| matches!(ability, Ability::InputDerivatives(_)) && has_tail(prepared, s);
         let missing = members.filter(|(s, member)| !ability.is_in(member) || unable(*s));

@@ -51,7 +51,7 @@ impl Prepared {
                 ),
             ),
             RunError::FeedThrough { output, input } => {
-                let member = self.master.network().owner_of_output[*output];
+                let member = self.engine.network().owner_of_output[*output];
                 Error::input(
                     self.declared_at[member].clone(),
                     format!(
@@ -61,7 +61,7 @@ impl Prepared {
                 )
             }
             RunError::InitialLoop { inputs, change, passes } => {
-                let structure = Structure::of(self.master.network());
+                let structure = Structure::of(self.engine.network());
                 let known = structure.loops.iter().find(|l| inputs.iter().all(|i| l.inputs.contains(i)));
                 let through = known.map_or_else(
                     || {

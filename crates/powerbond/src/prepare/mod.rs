@@ -25,7 +25,7 @@ use powerbond_core::hold::Feed;
 use powerbond_core::network::{BondSpec, ConnectionSpec, Names, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::observe::verdict::{Circumstances, Verdict};
 use powerbond_core::observe::{Both, Observer};
-use powerbond_core::run::{Master, Outcome, Policies, Settings};
+use powerbond_core::run::{Engine, Outcome, Policies, Settings};
 use powerbond_core::subsystem::ValueKind;
 use powerbond_core::time::EndRule;
 use record::{column, port_names};
@@ -45,7 +45,7 @@ pub enum Column {
 /// A system that is ready to run.
 pub struct Prepared {
     /// The engine.
-    pub master: Master,
+    pub engine: Engine,
     /// Names behind its indices.
     pub names: Names,
     /// Names of the ports of each bond, unique within it.
@@ -85,8 +85,8 @@ pub struct Prepared {
 impl Prepared {
     /// Makes the whole run; errors get names.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
-        let outcome = self.master.run(&mut Both(&mut self.verdict, observer));
-        for &s in self.master.lowered() {
+        let outcome = self.engine.run(&mut Both(&mut self.verdict, observer));
+        for &s in self.engine.lowered() {
             self.refreshed.retain(|&r| r != s);
             self.classes[s] = self.classes[s].without_refresh();
             self.warnings.push(format!(
@@ -101,7 +101,7 @@ impl Prepared {
     /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
     pub fn unit(&self, name: &VariableName) -> &str {
         let place = self.names.subsystems.iter().position(|s| *s == name.subsystem);
-        let info = place.map(|s| self.master.network().members[s].simulator.info());
+        let info = place.map(|s| self.engine.network().members[s].simulator.info());
         let unit = info.and_then(|i| i.variables[i.find(&name.variable)?].unit.as_ref());
         unit.map_or("", |u| u.symbol.as_str())
     }
@@ -185,7 +185,7 @@ impl System {
             refreshed: refresh,
             declared_at: self.declared_at(&names),
             ports: port_names(&network, &names),
-            master: Master::new(network, policies, settings),
+            engine: Engine::new(network, policies, settings),
             names,
             columns,
             estimators,

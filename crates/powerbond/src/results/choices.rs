@@ -59,8 +59,8 @@ pub struct IdentifiedChoice {
 
 /// Of a run.
 pub fn choices(prepared: &Prepared) -> Choices {
-    let (network, names, master) = (prepared.master.network(), &prepared.names, &prepared.master);
-    let identified = master.identified();
+    let (network, names, engine) = (prepared.engine.network(), &prepared.names, &prepared.engine);
+    let identified = engine.identified();
     let subsystem = |(s, name): (usize, &String)| {
         let member = &network.members[s];
         let found = identified.iter().any(|f| network.owner_of_output[f.output] == s);
@@ -83,9 +83,9 @@ pub fn choices(prepared: &Prepared) -> Choices {
             },
         }
     };
-    let steps = master.statistics().accepted.max(1) as f64;
-    let counts = master.order_counts();
-    let driving = master.driving();
+    let steps = engine.statistics().accepted.max(1) as f64;
+    let counts = engine.order_counts();
+    let driving = engine.driving();
     let limited = driving.map_or(&[][..], |e| e.limited());
     let noise = driving.map_or(&[][..], |e| e.noise());
     let shown = !counts.is_empty() || !limited.is_empty();

@@ -88,7 +88,7 @@ impl Recorder {
         let create =
             |table: &str, fields: &[Field]| Writer::create(&places.file(table), places.format, fields, about);
         let results = create(RESULTS, &results_fields(prepared))?;
-        let bonds = &prepared.master.network().bonds;
+        let bonds = &prepared.engine.network().bonds;
         let owners: BTreeSet<usize> = bonds.ports.iter().map(|p| p.subsystem).collect();
         let owners: Vec<usize> = owners.into_iter().collect();
         let net_of = bonds.ports.iter().filter_map(|p| owners.binary_search(&p.subsystem).ok()).collect();
@@ -298,16 +298,16 @@ const MOST_ORDERS: usize = 64;
 
 /// Coupled inputs, where orders vary or inputs limit the step: the n-th one is number n in the column `limited_by`.
 fn orders(prepared: &Prepared) -> Option<Vec<usize>> {
-    let master = &prepared.master;
-    let limits = master.driving().is_some_and(|e| !e.limited().is_empty());
-    let network = master.network();
+    let engine = &prepared.engine;
+    let limits = engine.driving().is_some_and(|e| !e.limited().is_empty());
+    let network = engine.network();
     let coupled = (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i));
-    (limits || !master.order_counts().is_empty()).then(|| coupled.collect())
+    (limits || !engine.order_counts().is_empty()).then(|| coupled.collect())
 }
 
 /// Inputs that jump: those that outputs feed.
 fn jumping(prepared: &Prepared) -> Vec<usize> {
-    let network = prepared.master.network();
+    let network = prepared.engine.network();
     let external = |i: usize| network.externals.iter().any(|e| e.input == i);
     (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i) && !external(i)).collect()
 }

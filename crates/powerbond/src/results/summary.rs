@@ -307,13 +307,13 @@ impl Summary {
         seconds: f64,
         real_time: Option<RealTime>,
     ) -> Self {
-        let master = &prepared.master;
-        let statistics = master.statistics();
-        let reached = master.time();
+        let engine = &prepared.engine;
+        let statistics = engine.statistics();
+        let reached = engine.time();
         let elapsed = reached - prepared.start;
         let subsystems = subsystems(prepared);
         let mut warnings = prepared.warnings.clone();
-        if let Some(structure) = master.structure() {
+        if let Some(structure) = engine.structure() {
             warnings.extend(check::structure_warnings(structure, &prepared.names));
         }
         let bonds = bonds(prepared, elapsed);
@@ -372,13 +372,13 @@ impl Summary {
 
 /// What went through each bond in `elapsed` seconds of the run.
 fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
-    let master = &prepared.master;
-    let meter = master.meter();
-    let corrections = master.corrections();
+    let engine = &prepared.engine;
+    let meter = engine.meter();
+    let corrections = engine.corrections();
     let per_second = |x: f64| if elapsed > 0.0 { x / elapsed } else { 0.0 };
     let bond = |(k, name): (usize, &String)| {
         let sum = &meter.sums[k];
-        let first = master.network().bonds.bonds[k].start;
+        let first = engine.network().bonds.bonds[k].start;
         let port = |(i, name): (usize, &String)| PortSummary {
             name: name.clone(),
             subsystem: prepared.names.ports[first + i].clone(),
@@ -398,7 +398,7 @@ fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
             power_error_bar: 0.5 * per_second(sum.endpoint_residual_abs),
             worst_power: sum.worst_power,
             worst_time: sum.worst_time,
-            spikes: master.watch().spikes(k).into_iter().map(spike).collect(),
+            spikes: engine.watch().spikes(k).into_iter().map(spike).collect(),
             correction: corrected.map(|(_, report)| correction(report)),
         }
     };
@@ -407,10 +407,10 @@ fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
 
 /// Calls, time and net energy of each subsystem; energy where it has ports.
 fn subsystems(prepared: &Prepared) -> Vec<SubsystemSummary> {
-    let network = prepared.master.network();
+    let network = prepared.engine.network();
     let subsystem = |(s, name): (usize, &String)| {
         let timing = &prepared.timings[s];
-        let energies = network.bonds.ports.iter().zip(&prepared.master.meter().port_energy);
+        let energies = network.bonds.ports.iter().zip(&prepared.engine.meter().port_energy);
         let own = energies.filter(|(p, _)| p.subsystem == s);
         SubsystemSummary {
             name: name.clone(),
@@ -424,7 +424,7 @@ fn subsystems(prepared: &Prepared) -> Vec<SubsystemSummary> {
 }
 
 fn estimates(prepared: &Prepared) -> Vec<EstimateSummary> {
-    let sums = &prepared.master.statistics().estimates;
+    let sums = &prepared.engine.statistics().estimates;
     let one = |(k, (name, sum)): (usize, (String, &NormStatistics))| EstimateSummary {
         name,
         drives: k == 0 && prepared.adaptive,
@@ -556,7 +556,7 @@ fn parameters(system: &System) -> Value {
 
 /// Every input that outputs feed, with gains and units converted: `u = Σ gain · y + offset`.
 fn connections(prepared: &Prepared) -> Value {
-    let (network, names) = (prepared.master.network(), &prepared.names);
+    let (network, names) = (prepared.engine.network(), &prepared.names);
     let coupled = (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i));
     let one = |i: usize| {
         let source =

@@ -119,7 +119,7 @@ pub fn inputs(prepared: &Prepared, findings: &Findings) -> Vec<InputSummary> {
 }
 
 fn sources(prepared: &Prepared, input: usize) -> Vec<String> {
-    let network = prepared.master.network();
+    let network = prepared.engine.network();
     network.wiring.sources(input).map(|(y, _)| prepared.names.outputs[y].to_string()).collect()
 }
 
@@ -135,7 +135,7 @@ pub fn verdict(
     let mut reasons = Vec::new();
     if let Some(error) = error {
         reasons.push(Reason {
-            time: Some(prepared.master.time()),
+            time: Some(prepared.engine.time()),
             ..reason("failed", Word::Unreliable, format!("the run failed: {error}"), "see the error")
         });
     }
@@ -363,7 +363,7 @@ impl Judge<'_> {
 
     /// Steps over tolerance, at the floor.
     fn steps(&self, out: &mut Vec<Reason>) {
-        let statistics = self.prepared.master.statistics();
+        let statistics = self.prepared.engine.statistics();
         let limit = self.system.verdict.over_tolerance;
         let share = |n: u64| n as f64 / statistics.accepted.max(1) as f64;
         let level = |n: u64| if share(n) > limit { "check" } else { "note" };
@@ -402,7 +402,7 @@ impl Judge<'_> {
     /// What the jumps of inputs tell: discontinuities that nobody knew of, and noise that no step can go below.
     fn jumps(&self, out: &mut Vec<Reason>) {
         let findings = self.findings;
-        let Some(driving) = self.prepared.master.driving().filter(|e| !e.limited().is_empty()) else {
+        let Some(driving) = self.prepared.engine.driving().filter(|e| !e.limited().is_empty()) else {
             return;
         };
         if let Some((count, worst)) = driving.crossed() {

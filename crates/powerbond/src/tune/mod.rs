@@ -238,7 +238,7 @@ impl<'a> Bench<'a> {
         let mut system = system.clone();
         let prepared = system.prepare()?;
         let duration = prepared.stop - prepared.start;
-        let network = prepared.master.network();
+        let network = prepared.engine.network();
         // The first step of a run that chooses its own says nothing about the others.
         let chosen = system.simulation.step.is_some() || !prepared.adaptive;
         let step = if chosen { prepared.step } else { default_step(network, duration) };
@@ -299,7 +299,7 @@ impl<'a> Bench<'a> {
         if self.listener.interrupted() {
             return Err(Error::Accuracy { message: "it was stopped".to_owned() });
         }
-        prepared.master.finish();
+        prepared.engine.finish();
         let failure = match outcome {
             Ok(Outcome::Finished) => None,
             Ok(Outcome::Stopped) => Some("it was not done in time".to_owned()),
@@ -317,8 +317,8 @@ impl<'a> Bench<'a> {
             let (ran, _) = self.run(Some(step), "hold = 0\n", self.budget, |p| Box::new(Recorded::new(p)))?;
             match ran.failure {
                 None => {
-                    let steps = ran.prepared.master.statistics().accepted.max(1) as f64;
-                    let sums = &ran.prepared.master.meter().sums;
+                    let steps = ran.prepared.engine.statistics().accepted.max(1) as f64;
+                    let sums = &ran.prepared.engine.meter().sums;
                     let energy = sums.iter().map(|s| s.exchanged).fold(0.0, f64::max);
                     return Ok(First { seconds_per_step: ran.seconds / steps, energy });
                 }
@@ -450,14 +450,14 @@ impl<'a> Bench<'a> {
             other => other?,
         };
         let findings = ran.prepared.verdict.result(&self.system.verdict.limits);
-        let sums = &ran.prepared.master.meter().sums;
+        let sums = &ran.prepared.engine.meter().sums;
         let failed = ran.failure.is_some();
         let point = Point {
             level,
             knob: plan.knob,
             value: plan.value,
             block: plan.block(),
-            steps: ran.prepared.master.statistics().accepted,
+            steps: ran.prepared.engine.statistics().accepted,
             calls: ran.prepared.timings.iter().map(|t| t.calls()).sum(),
             seconds: ran.seconds,
             error: seen.error().filter(|e| !failed && e.is_finite()),

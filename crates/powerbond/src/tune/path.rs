@@ -48,7 +48,7 @@ pub struct Recorded {
 impl Recorded {
     /// For a run that is about to be made.
     pub fn new(prepared: &Prepared) -> Self {
-        let outputs = prepared.master.network().n_outputs;
+        let outputs = prepared.engine.network().n_outputs;
         let steps = (prepared.stop - prepared.start) / prepared.step;
         let stride = (steps * outputs as f64 / KEPT as f64).ceil().max(1.0) as u64;
         Recorded {

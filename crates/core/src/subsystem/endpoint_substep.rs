@@ -1,7 +1,7 @@
 //! Two sub-steps instead of one for a subsystem that takes values only: it ends with the right input.
 
 use crate::subsystem::wrapper::Wrapper;
-use crate::subsystem::{Advance, Binding, Info, Inputs, Span, Subsystem, SubsystemError};
+use crate::subsystem::{Advance, Binding, Info, Inputs, Span, StepEvent, Subsystem, SubsystemError};
 
 /// The share of the step that is left for the tail.
 const TAIL: f64 = 0.1;
@@ -64,6 +64,8 @@ impl Wrapper for EndpointSubstep {
         }
         let second = self.inner.advance(tail, Inputs::constant(&self.end), y)?;
         let next_event = second.next_event.or(first.next_event.filter(|&t| t > span.end));
-        Ok(Advance { event: first.event.max(second.event), next_event, ..second })
+        // An event at the end of the first sub-step has been handled in the second one.
+        let event = second.event.max(first.event.min(StepEvent::Handled));
+        Ok(Advance { event, next_event, ..second })
     }
 }

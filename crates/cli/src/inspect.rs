@@ -1,11 +1,11 @@
 //! `powerbond inspect`: what an FMU says about itself, without running it.
 
-use crate::text::{print, table};
+use crate::text::{print, significant, table};
 use powerbond::Error;
 use powerbond::core::subsystem::Subsystem;
 use powerbond::fmi::description::{Causality, ModelDescription, Variable};
 use powerbond::fmi::probe::probe;
-use powerbond::fmi::{Fmu, Options};
+use powerbond::fmi::{Fmu, Options, Reread};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -64,11 +64,12 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     Ok(0)
 }
 
-/// What trying an FMU out came to.
+/// What a probe of an FMU found.
 enum Probe {
-    /// Pairs of output and input, and whether outputs follow after a step, too.
+    /// Pairs of output and input with their gains, how outputs are read again after a step, and whether that is called able.
     Found {
-        pairs: Vec<(String, String)>,
+        pairs: Vec<(String, String, f64)>,
+        reread: Reread,
         refresh: bool,
     },
     Failed(String),
@@ -77,13 +78,19 @@ enum Probe {
 impl Probe {
     fn of(fmu: &Fmu) -> Self {
         let options = Options::default();
-        let tried = probe(fmu, &options).and_then(|probed| Ok((probed, fmu.instantiate("probe", &options)?)));
-        match tried {
+        let probed = probe(fmu, &options);
+        if let Some(failure) = probed.failure {
+            return Probe::Failed(failure);
+        }
+        match fmu.instantiate("probe", &options) {
             Err(error) => Probe::Failed(error.to_string()),
-            Ok((probed, instance)) => {
-                let name = |v: usize| instance.info().variables[v].name.clone();
-                let pairs = probed.feed_through.iter().map(|&(o, i)| (name(o), name(i))).collect();
-                Probe::Found { pairs, refresh: probed.refresh }
+            Ok(mut instance) => {
+                instance.set_reread(probed.reread);
+                let info = instance.info();
+                let name = |v: usize| info.variables[v].name.clone();
+                let pairs =
+                    probed.responses.iter().map(|r| (name(r.output), name(r.input), r.gain)).collect();
+                Probe::Found { pairs, reread: probed.reread, refresh: info.capabilities.can_refresh }
             }
         }
     }
@@ -91,7 +98,11 @@ impl Probe {
     fn json(&self) -> Value {
         match self {
             Probe::Failed(error) => json!({ "error": error }),
-            Probe::Found { pairs, refresh } => json!({ "feed_through": pairs, "refresh": refresh }),
+            Probe::Found { pairs, reread, refresh } => {
+                let names: Vec<(&str, &str)> = pairs.iter().map(|(o, i, _)| (&**o, &**i)).collect();
+                let gains: Vec<f64> = pairs.iter().map(|(_, _, gain)| *gain).collect();
+                json!({ "feed_through": names, "gains": gains, "reread": reread.name(), "refresh": refresh })
+            }
         }
     }
 
@@ -101,15 +112,18 @@ impl Probe {
             Probe::Found { pairs, .. } if pairs.is_empty() => {
                 "\nprobe: no output follows an input at the same instant (at the start values)\n".to_owned()
             }
-            Probe::Found { pairs, refresh } => {
+            Probe::Found { pairs, reread, .. } => {
                 let mut out = "\nprobe, at the start values:\n".to_owned();
-                for (output, input) in pairs {
-                    out += &format!("  {output} follows {input} at the same instant\n");
+                for (output, input, gain) in pairs {
+                    out += &format!(
+                        "  {output} follows {input} at the same instant, gain {}\n",
+                        significant(*gain)
+                    );
                 }
-                out + if *refresh {
-                    "  also after a step: it can be refreshed\n"
-                } else {
-                    "  but not after a step: it cannot be refreshed\n"
+                out + match reread {
+                    Reread::Plain => "  also after a step: it can be refreshed\n",
+                    Reread::EventMode => "  also after a step, in event mode: it can be refreshed\n",
+                    Reread::No | Reread::NotSeen => "  but not after a step: it cannot be refreshed\n",
                 }
             }
         }

@@ -5,6 +5,7 @@ mod common;
 use common::{Folder, VERSIONS, given, imported, native, same};
 use powerbond_core::subsystem::{Binding, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem};
 use powerbond_export::FmiVersion;
+use powerbond_fmi::Reread;
 use powerbond_models::{ALL, Domain, ModelSpec};
 
 /// Inputs, outputs and locals by name: an FMU has its parameters among the locals.
@@ -165,11 +166,11 @@ fn abilities_are_those_that_were_exported() {
             let wanted = if version == FmiVersion::Fmi2 { order } else { "2" };
             assert_eq!(told.info().capabilities.input_derivatives.to_string(), wanted, "{version:?}");
         }
-        let probed = powerbond_fmi::probe::probe(&fmu, &powerbond_fmi::Options::default()).expect("probing");
-        assert!(!probed.refresh, "{version:?}");
+        let probed = powerbond_fmi::probe::probe(&fmu, &powerbond_fmi::Options::default());
+        assert_eq!((probed.reread, probed.failure), (Reread::No, None), "{version:?}");
         assert!(subsystem.save().is_err());
         let rich = folder.fmu(spec, version, &given(&[]));
-        let probed = powerbond_fmi::probe::probe(&rich, &powerbond_fmi::Options::default()).expect("probing");
-        assert!(probed.refresh, "{version:?}");
+        let probed = powerbond_fmi::probe::probe(&rich, &powerbond_fmi::Options::default());
+        assert_eq!((probed.reread, probed.failure), (Reread::Plain, None), "{version:?}");
     }
 }

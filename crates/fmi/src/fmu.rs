@@ -11,7 +11,7 @@ use crate::loaded::{Api, Loaded, intermediate_inputs};
 use crate::log::{Environment, Log};
 use crate::machine::Machine;
 use crate::ports::Ports;
-use crate::probe::{ProbeError, Probed};
+use crate::probe::Probed;
 use crate::settings::{self, Settings};
 use crate::value::Value;
 use crate::{fmi1, fmi2, fmi3, process};
@@ -69,6 +69,13 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// The same for an instance that nobody sees or hears.
+    pub(crate) fn unseen(&self) -> Self {
+        Options { log: Log::silent(), logging: false, visible: false, ..self.clone() }
+    }
+}
+
 /// An FMU. Clones share one description, one unpacked copy and one loaded library.
 #[derive(Clone)]
 pub struct Fmu {
@@ -88,8 +95,8 @@ pub(crate) struct Shared {
     fatal: Arc<AtomicBool>,
 }
 
-/// Parameters and start values.
-type Given = (Vec<(String, Value)>, Vec<(String, Value)>);
+/// What an answer of a probe holds for: parameters, start values, and whether event mode is used.
+type Given = (Vec<(String, Value)>, Vec<(String, Value)>, bool);
 
 /// FMUs that are in use, so that opening a file twice shares everything.
 static OPEN: Mutex<Vec<(Identity, Weak<Shared>)>> = Mutex::new(Vec::new());
@@ -172,7 +179,7 @@ impl Fmu {
         let ticket = Ticket::take(&self.shared, interface, name).map_err(|e| self.fail(e.into()))?;
         let (calls, moved) = process::in_folder(|| self.make(&loaded, name, options));
         let calls = calls.map_err(|e| self.fail(e.into()))?;
-        let event_mode = options.events && interface.has_event_mode;
+        let event_mode = loaded.uses_event_mode(interface, options);
         let machine = Machine::new(calls, event_mode, self.shared.fatal.clone());
         machine.keep_rounding();
         if moved {
@@ -192,20 +199,15 @@ impl Fmu {
     }
 
     /// What a probe with these parameters and start values found before, or finds now.
-    pub(crate) fn probed_once(
-        &self,
-        options: &Options,
-        probe: impl FnOnce() -> Result<Probed, ProbeError>,
-    ) -> Result<Probed, ProbeError> {
-        let given = (options.parameters.clone(), options.start.clone());
+    pub(crate) fn probed_once(&self, options: &Options, probe: impl FnOnce() -> Probed) -> Probed {
+        let given = (options.parameters.clone(), options.start.clone(), options.events);
         let known = || self.shared.probed.lock().unwrap_or_else(PoisonError::into_inner);
         let before = known().iter().find(|(g, _)| *g == given).map(|(_, probed)| probed.clone());
-        if let Some(probed) = before {
-            return Ok(probed);
-        }
-        let probed = probe()?;
-        known().push((given, probed.clone()));
-        Ok(probed)
+        before.unwrap_or_else(|| {
+            let probed = probe();
+            known().push((given, probed.clone()));
+            probed
+        })
     }
 
     pub(crate) fn fail(&self, problem: Problem) -> FmuError {
@@ -275,14 +277,13 @@ impl Fmu {
             }
             Api::Fmi3(api) => {
                 let interface = description.co_simulation.as_ref();
-                let events = options.events && api.has_event_mode();
                 let request = fmi3::Request {
                     name: &c_name,
                     token: &token,
                     resources,
                     visible,
                     logging,
-                    event_mode: events && interface.is_some_and(|i| i.has_event_mode),
+                    event_mode: interface.is_some_and(|i| loaded.uses_event_mode(i, options)),
                     early_return: options.events && interface.is_some_and(|i| i.might_return_early),
                     intermediate: &intermediate_inputs(description),
                 };

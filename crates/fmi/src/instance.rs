@@ -8,19 +8,20 @@ use crate::fmu::{Fmu, Options, Ticket};
 use crate::loaded::{Loaded, intermediate_inputs};
 use crate::machine::{Machine, Phase};
 use crate::packets::Cell;
+use crate::perturb::Trial;
 use crate::ports::Ports;
 use crate::process;
+use crate::reread::Reread;
 use crate::settings::{Setting, Settings};
 use crate::status::OK;
 use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
 use crate::transfer::{OutputDerivatives, Route};
 use crate::value::Value;
 use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, StepEvent, Subsystem,
-    SubsystemError,
+    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
 };
 use powerbond_core::time::resolution;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
@@ -40,6 +41,8 @@ pub struct FmuSubsystem {
     direct: Option<Direct>,
     /// Derivatives of inputs make it more than that.
     follows: bool,
+    /// How outputs are read again after a step.
+    reread: Reread,
     time: f64,
     stepper: Stepper,
     inputs: Route,
@@ -103,16 +106,18 @@ impl FmuSubsystem {
         };
         FmuSubsystem {
             state: std::ptr::null_mut(),
-            machine,
             inputs: Route::empty(),
             outputs: Route::empty(),
             direct: None,
             follows: false,
+            reread: Reread::default(),
             probes: Route::empty(),
             stepper: Stepper {
                 rule,
                 sub_steps: options.sub_steps.max(1),
-                event_mode: options.events && interface.has_event_mode,
+                event_mode: machine.uses_event_mode(),
+                pending: false,
+                saved_pending: false,
                 derivatives: None,
                 intermediate: None,
                 engine_goes_back: false,
@@ -135,6 +140,7 @@ impl FmuSubsystem {
             _ticket: ticket,
             _loaded: loaded,
             fmu,
+            machine,
         }
     }
 
@@ -178,14 +184,56 @@ impl FmuSubsystem {
         clocks.map(text).collect()
     }
 
-    /// Declares whether `evaluate` recomputes outputs after a step; [`crate::probe`] finds out.
-    pub fn set_can_refresh(&mut self, can_refresh: bool) {
-        Arc::make_mut(&mut self.info).capabilities.can_refresh = can_refresh;
+    /// Declares how outputs are read again after a step, and with it whether they can be; [`crate::probe`] finds out. Until then
+    /// nothing is claimed.
+    pub fn set_reread(&mut self, reread: Reread) {
+        self.reread = reread;
+        let can_refresh = reread.can_refresh(&self.info.feed_through);
+        if self.info.capabilities.can_refresh != can_refresh {
+            Arc::make_mut(&mut self.info).capabilities.can_refresh = can_refresh;
+        }
+    }
+
+    /// How outputs are read again after a step.
+    pub fn reread(&self) -> Reread {
+        self.reread
+    }
+
+    /// Whether events are handled in Event Mode (FMI 3): offered, asked for, and there.
+    pub fn uses_event_mode(&self) -> bool {
+        self.machine.uses_event_mode()
     }
 
     /// Declares the feed-through graph of an FMU that does not; [`crate::probe`] finds it.
     pub fn set_feed_through(&mut self, pairs: Vec<(usize, usize)>) {
         Arc::make_mut(&mut self.info).feed_through = FeedThrough::Declared(pairs);
+        self.set_reread(self.reread);
+    }
+
+    /// The inputs, by index of variable; of two that are one variable the first.
+    pub(crate) fn distinct_inputs(&self) -> Vec<usize> {
+        let mut known = BTreeSet::new();
+        let variables = self.info.variables.iter().enumerate();
+        let inputs = variables.filter(|(_, v)| v.causality == powerbond_core::subsystem::Causality::Input);
+        inputs.map(|(v, _)| v).filter(|&v| known.insert(self.variable_key(v))).collect()
+    }
+
+    /// Values of an input to try out, around the one that it starts with.
+    pub(crate) fn trial(&self, input: usize) -> Trial {
+        let (description, place) = (self.fmu.description(), self.ports.places[input]);
+        let variable = &description.variables[place.variable as usize];
+        let given = self.options.start.iter().rev().find(|(name, _)| *name == *variable.name);
+        let start = given.and_then(|(_, value)| {
+            value.elements().get(place.element as usize)?.number(variable.kind, description.type_of(variable))
+        });
+        Trial::new(description, variable, start.unwrap_or(self.info.variables[input].start))
+    }
+
+    /// What a variable is for the FMU: two names of one variable have one key.
+    fn variable_key(&self, v: usize) -> (Kind, u32, u32) {
+        let port = self.ports.places[v];
+        let variable = &self.fmu.description().variables[port.variable as usize];
+        (variable.kind, variable.reference, port.element)
     }
 
     /// Sets a tunable parameter or an input while the simulation runs.
@@ -207,15 +255,10 @@ impl FmuSubsystem {
         let setting = Setting::new(description, variable, value, self.ports.sizes[v])
             .map_err(|error| self.fmu.fail(error.into()))?;
         let at_event = self.machine.has_events_in_steps();
-        let set = || {
-            if at_event {
-                // FMI 3.0.2, variability `tunable`: with `eventModeUsed` tunable parameters change at events only.
-                self.machine.enter_event_mode()?;
-            }
-            setting.apply(&self.machine)?;
-            if at_event { self.machine.settle_events() } else { Ok(()) }
-        };
-        set().map_err(|error| self.status_error(name, error))
+        let apply = || setting.apply(&self.machine);
+        // FMI 3.0.2, variability `tunable`: with `eventModeUsed` tunable parameters change at events only.
+        let set = if at_event { self.machine.at_event(apply, || Ok(())) } else { apply() };
+        set.map_err(|error| self.status_error(name, error))
     }
 
     /// Reads a text variable.
@@ -252,10 +295,8 @@ impl FmuSubsystem {
         let variables = &self.fmu.description().variables;
         let mut known = BTreeMap::new();
         for &input in &binding.inputs {
-            let port = self.ports.places[input];
-            let variable = &variables[port.variable as usize];
-            let key = (variable.kind, variable.reference, port.element);
-            if let Some(other) = known.insert(key, &variable.name) {
+            let variable = &variables[self.ports.places[input].variable as usize];
+            if let Some(other) = known.insert(self.variable_key(input), &variable.name) {
                 let (name, reference) = (&variable.name, variable.reference);
                 let message = format!(
                     "its inputs `{other}` and `{name}` are one variable (value reference {reference}); only one of them can be fed"
@@ -351,14 +392,14 @@ impl FmuSubsystem {
         self.machine.keep_rounding();
         received?;
         self.time = reached;
-        let event = if event { StepEvent::Handled } else { StepEvent::None };
-        Ok(Advance { reached, event, next_event: self.machine.next_event() })
+        Ok(Advance { reached, event, next_event: self.next_event() })
     }
 
     /// From the start values into initialization mode.
     fn enter_initialization(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
         self.machine.reset()?;
         self.stepper.engine_goes_back = false;
+        self.stepper.pending = false;
         self.stepper.slack = resolution(setup.start, setup.stop);
         self.cells.clear();
         self.inputs.forget();
@@ -373,6 +414,23 @@ impl FmuSubsystem {
         self.machine.set_phase(Phase::Initialization);
         self.time = setup.start;
         self.inputs.fill_gaps(&self.machine)
+    }
+
+    /// Whether outputs are read again in event mode. Where nothing was seen to follow, FMI 3's promise counts.
+    fn rereads_in_event_mode(&self) -> bool {
+        match self.reread {
+            Reread::EventMode | Reread::NotSeen => self.machine.has_events_in_steps(),
+            Reread::Plain | Reread::No => false,
+        }
+    }
+
+    /// Sets inputs and reads outputs in event mode, time standing still.
+    fn visit_event(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        let (machine, outputs) = (&self.machine, &mut self.outputs);
+        let get = || outputs.receive(machine, y);
+        let visited = self.stepper.update(machine, &mut self.inputs, u.value, self.time, get);
+        machine.keep_rounding();
+        visited
     }
 
     fn wrong_phase(&self, call: &'static str) -> SubsystemError {
@@ -448,10 +506,23 @@ impl Subsystem for FmuSubsystem {
         if !matches!(self.machine.phase(), Phase::Initialization | Phase::Stepping) {
             return Err(self.wrong_phase("evaluate"));
         }
-        self.inputs.send(&self.machine, u.value)?;
+        if self.stepper.pending {
+            // Event mode would handle the event, and outputs would be those after it.
+            self.inputs.send_continuous(&self.machine, u.value)?;
+        } else if self.rereads_in_event_mode() {
+            return self.visit_event(u, y);
+        } else {
+            self.inputs.send(&self.machine, u.value)?;
+        }
         let received = self.outputs.receive(&self.machine, y);
         self.machine.keep_rounding();
         received
+    }
+
+    /// With Event Mode, inputs of all kinds take their limit from the right in it, and what is read there is the right limit of the
+    /// outputs (FMI 3.0.2, Event Mode). Other FMUs handle events inside steps: for them it is `evaluate`.
+    fn update(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        if self.machine.has_events_in_steps() { self.visit_event(u, y) } else { self.evaluate(u, y) }
     }
 
     fn start(&mut self) -> Result<(), SubsystemError> {
@@ -459,17 +530,14 @@ impl Subsystem for FmuSubsystem {
             return Err(self.wrong_phase("start"));
         }
         self.machine.check(self.machine.calls.exit_initialization(), self.machine.calls.names().exit)?;
-        if self.stepper.event_mode {
-            // FMI 3.0.2 section 2.3.3: with `eventModeUsed` initialization ends in event mode.
-            self.machine.settle_events()?;
-        }
+        self.machine.leave_initialization()?;
         self.machine.set_phase(Phase::Stepping);
         self.machine.keep_rounding();
         Ok(())
     }
 
     fn next_event(&self) -> Option<f64> {
-        self.machine.next_event()
+        self.stepper.next_event(&self.machine, self.time)
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
@@ -544,6 +612,7 @@ impl Subsystem for FmuSubsystem {
         self.stepper.engine_goes_back = true;
         self.stepper.saved_time = self.time;
         self.stepper.saved_event = self.machine.next_event();
+        self.stepper.saved_pending = self.stepper.pending;
         Ok(())
     }
 
@@ -555,8 +624,21 @@ impl Subsystem for FmuSubsystem {
         self.machine.set_phase(Phase::Stepping);
         self.inputs.forget();
         self.machine.set_next_event(self.stepper.saved_event);
+        self.stepper.pending = self.stepper.saved_pending;
         self.time = self.stepper.saved_time;
         Ok(())
+    }
+
+    /// Another instance from the library that is loaded already, silent and unseen. None of an FMU that can be instantiated only
+    /// once per process.
+    fn scratch(&self) -> Option<Box<dyn Subsystem>> {
+        if self.fmu.interface().ok()?.only_once_per_process {
+            return None;
+        }
+        let mut other = self.fmu.instantiate("scratch", &self.options.unseen()).ok()?;
+        other.info = self.info.clone();
+        other.reread = self.reread;
+        Some(Box::new(other))
     }
 
     fn packets(&self) -> &[Packet] {
@@ -571,16 +653,10 @@ impl Subsystem for FmuSubsystem {
 
     fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
         let (place, element) = self.cell(packet);
-        let at_event = self.machine.has_events_in_steps();
-        if at_event {
-            // Texts and binaries are discrete: with `eventModeUsed` they change at events only.
-            self.machine.enter_event_mode()?;
-        }
-        self.cells[place].write(&self.machine, element, bytes)?;
-        if at_event {
-            self.machine.settle_events()?;
-        }
-        Ok(())
+        let (machine, cell) = (&self.machine, &mut self.cells[place]);
+        let mut write = || cell.write(machine, element, bytes);
+        // Texts and binaries are discrete: with `eventModeUsed` they change at events only.
+        if machine.has_events_in_steps() { machine.at_event(write, || Ok(())) } else { write() }
     }
 
     fn finish(&mut self) -> Result<(), SubsystemError> {

@@ -108,6 +108,11 @@ impl Loaded {
         matches!(&self.api, Api::Fmi3(api) if api.has_event_mode())
     }
 
+    /// Whether an instance is made with `eventModeUsed`: offered, asked for, and there.
+    pub fn uses_event_mode(&self, interface: &CoSimulation, options: &Options) -> bool {
+        options.events && interface.has_event_mode && self.has_event_mode()
+    }
+
     fn find_shortcomings(&self, interface: &CoSimulation) -> Vec<String> {
         let mut list = Vec::new();
         let mut check = |declared: bool, there: bool, what: &str| {
@@ -138,7 +143,7 @@ impl Loaded {
         } else {
             0
         };
-        let event_mode = interface.has_event_mode && self.has_event_mode();
+        let event_mode = self.uses_event_mode(interface, options);
         Capabilities {
             can_restore: interface.can_get_and_set_state && self.has_state(),
             can_refresh: false,
@@ -152,7 +157,7 @@ impl Loaded {
                 0
             },
             feed_through_values: interface.provides_directional_derivatives && self.has_directional(),
-            may_return_early: options.events && (interface.might_return_early || event_mode),
+            may_return_early: event_mode || (options.events && interface.might_return_early),
             fixed_step: interface.fixed_internal_step_size.filter(|_| !options.any_step_size),
             min_step: None,
             max_step: None,

@@ -34,6 +34,8 @@ pub(crate) struct Machine {
     steps: Cell<u32>,
     /// The instance was made with `eventModeUsed` (FMI 3).
     event_mode: bool,
+    /// It is in event mode now.
+    in_event: Cell<bool>,
     /// Shared by all instances of the FMU.
     fatal: Arc<AtomicBool>,
 }
@@ -47,8 +49,14 @@ impl Machine {
             rounded: Cell::new(false),
             steps: Cell::new(0),
             event_mode,
+            in_event: Cell::new(false),
             fatal,
         }
+    }
+
+    /// Whether the instance was made with `eventModeUsed` (FMI 3).
+    pub fn uses_event_mode(&self) -> bool {
+        self.event_mode
     }
 
     pub fn phase(&self) -> Phase {
@@ -57,7 +65,7 @@ impl Machine {
 
     /// Whether it is in step mode and handles events in another.
     pub fn has_events_in_steps(&self) -> bool {
-        self.event_mode && self.phase() == Phase::Stepping
+        self.event_mode && !self.in_event.get() && self.phase() == Phase::Stepping
     }
 
     /// The time of the next event, in s, if the FMU announced one.
@@ -161,9 +169,50 @@ impl Machine {
         }
     }
 
-    /// Lets discrete states settle in event mode, notes when the next event comes, and goes on to step mode.
-    pub fn settle_events(&self) -> Result<(), SubsystemError> {
-        let Calls::Fmi3(instance) = &self.calls else { return Ok(()) };
+    /// One visit to event mode from step mode and back: `set` what changes, update the discrete states until nothing more is
+    /// needed, `get` what they came to, and note when the next event comes. FMI 3.0.2, Event Mode: inputs of all kinds may be set
+    /// and all variables be read there.
+    pub fn at_event(
+        &self,
+        set: impl FnOnce() -> Result<(), SubsystemError>,
+        get: impl FnOnce() -> Result<(), SubsystemError>,
+    ) -> Result<(), SubsystemError> {
+        if let Calls::Fmi3(instance) = &self.calls {
+            self.check(instance.enter_event_mode(), self.calls.names().event)?;
+        }
+        self.in_event.set(true);
+        let visited = set().and_then(|()| self.settle_and_leave(get));
+        self.in_event.set(false);
+        visited
+    }
+
+    /// As [`Machine::at_event`], at a communication point `t`; times are one if they are no further apart than `slack`.
+    pub fn at_event_of(
+        &self,
+        (t, slack): (f64, f64),
+        set: impl FnOnce() -> Result<(), SubsystemError>,
+        get: impl FnOnce() -> Result<(), SubsystemError>,
+    ) -> Result<(), SubsystemError> {
+        let before = self.next_event();
+        self.at_event(set, get)?;
+        // What is over is not announced again, or it would be due for ever. An FMU that is a last bit short of its event and
+        // takes that seriously announces the same time once more.
+        let is_to_come = |next: &f64| *next > t || (Some(*next) == before && *next > t - slack);
+        self.set_next_event(self.next_event().filter(is_to_come));
+        Ok(())
+    }
+
+    /// After initialization, which with `eventModeUsed` ends in event mode (FMI 3.0.2 section 2.3.3): on to step mode.
+    pub fn leave_initialization(&self) -> Result<(), SubsystemError> {
+        if self.event_mode { self.settle_and_leave(|| Ok(())) } else { Ok(()) }
+    }
+
+    /// In event mode: lets discrete states settle, notes when the next event comes, reads, and goes on to step mode.
+    fn settle_and_leave(
+        &self,
+        get: impl FnOnce() -> Result<(), SubsystemError>,
+    ) -> Result<(), SubsystemError> {
+        let Calls::Fmi3(instance) = &self.calls else { return get() };
         let call = self.calls.names().event;
         for _ in 0..MAX_ITERATIONS {
             let (code, DiscreteStates { again, terminate, next_event }) = instance.update_discrete_states();
@@ -175,30 +224,13 @@ impl Machine {
             }
             if !again {
                 instance.next_event().set(next_event);
+                get()?;
                 return self.check(instance.enter_step_mode(), call);
             }
         }
         Err(SubsystemError::Infeasible {
             message: format!("discrete states did not settle in {MAX_ITERATIONS} iterations of an event"),
         })
-    }
-
-    /// Handles an event at the end of a step, at `t`; times are one if they are no further apart than `slack`.
-    pub fn handle_event(&self, t: f64, slack: f64) -> Result<(), SubsystemError> {
-        let before = self.next_event();
-        self.enter_event_mode()?;
-        self.settle_events()?;
-        // What is over is not announced again, or it would be due for ever. An FMU that is a last bit short of its event and
-        // takes that seriously announces the same time once more.
-        let is_to_come = |next: &f64| *next > t || (Some(*next) == before && *next > t - slack);
-        self.set_next_event(self.next_event().filter(is_to_come));
-        Ok(())
-    }
-
-    /// From step mode to event mode, where discrete inputs may change.
-    pub fn enter_event_mode(&self) -> Result<(), SubsystemError> {
-        let Calls::Fmi3(instance) = &self.calls else { return Ok(()) };
-        self.check(instance.enter_event_mode(), self.calls.names().event)
     }
 
     /// Back to the state after instantiation.

@@ -1,92 +1,169 @@
-//! What no flag tells: whether outputs follow inputs while time stands still, and which output follows which input.
+//! What no flag tells: which output follows which input at the same instant, and how outputs are read again after a step.
 //!
-//! Both are found by trying, on an instance of their own that is thrown away, so that the run is not touched.
+//! Both are found by trying, on a scratch instance, so that the run is not touched.
 
+use crate::description::Version;
 use crate::error::FmuError;
 use crate::fmu::{Fmu, Options};
-use crate::log::Log;
-use powerbond_core::subsystem::{Binding, Causality, Inputs, Setup, Span, Subsystem, SubsystemError};
+use crate::instance::FmuSubsystem;
+pub use crate::perturb::Response;
+use crate::perturb::{Trial, responses};
+use crate::reread::Reread;
+use powerbond_core::subsystem::{
+    Binding, Causality, Inputs, Setup, Span, StepEvent, Subsystem, SubsystemError,
+};
 
 /// What a probe found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probed {
-    /// Pairs `(output, input)` of variable indices where a change of the input showed in the output at once. A pair
-    /// whose derivative is zero at the start values is missed.
-    pub feed_through: Vec<(usize, usize)>,
-    /// Outputs followed their inputs also after a step: `evaluate` refreshes them. False where nothing feeds through.
-    pub refresh: bool,
+    /// Outputs that responded to inputs, in initialization or after a step, sorted by output and input. One whose gain is zero at
+    /// the start values is missed.
+    pub responses: Vec<Response>,
+    /// How outputs are read again after a step.
+    pub reread: Reread,
+    /// Why the probe ended before its time: a call failed. What it found until then is kept; nothing is claimed of re-reading.
+    pub failure: Option<String>,
+}
+
+impl Probed {
+    /// The pairs `(output, input)` that responded, by index of variable.
+    pub fn pairs(&self) -> Vec<(usize, usize)> {
+        self.responses.iter().map(Response::pair).collect()
+    }
 }
 
 /// Why a probe failed.
 #[derive(Debug, thiserror::Error)]
-pub enum ProbeError {
-    /// No instance could be made.
+enum ProbeError {
     #[error(transparent)]
     Fmu(#[from] FmuError),
-    /// A call failed.
     #[error(transparent)]
     Call(#[from] SubsystemError),
 }
 
-/// Perturbs every input of an FMU in initialization and after a step and looks at all outputs. Done once for every FMU
-/// with the same parameters and start values; later instances get the same answer.
+/// Moves every input of an FMU in initialization and after a step, inside its range, and looks at all outputs. Done once for every
+/// FMU with the same parameters, start values and use of Event Mode; later instances get the same answer.
 ///
 /// An FMU that can be instantiated only once per process must not have another instance at that time.
-pub fn probe(fmu: &Fmu, options: &Options) -> Result<Probed, ProbeError> {
-    fmu.probed_once(options, || try_out(fmu, &Options { log: Log::silent(), ..options.clone() }))
+pub fn probe(fmu: &Fmu, options: &Options) -> Probed {
+    fmu.probed_once(options, || {
+        let mut probed = Probed { responses: Vec::new(), reread: Reread::No, failure: None };
+        if let Err(error) = try_out(fmu, options, &mut probed) {
+            probed.failure = Some(error.to_string());
+        }
+        probed
+    })
 }
 
-fn try_out(fmu: &Fmu, options: &Options) -> Result<Probed, ProbeError> {
-    let mut subsystem = fmu.instantiate("probe", options)?;
+fn try_out(fmu: &Fmu, options: &Options, probed: &mut Probed) -> Result<(), ProbeError> {
+    let mut subsystem = fmu.instantiate("probe", &options.unseen())?;
     let variables = &subsystem.info().variables;
-    let of = |causality| (0..variables.len()).filter(move |&v| variables[v].causality == causality);
-    let binding = Binding {
-        inputs: of(Causality::Input).collect(),
-        outputs: of(Causality::Output).collect(),
-        ..Binding::default()
-    };
-    let u: Vec<f64> = binding.inputs.iter().map(|&v| variables[v].start).collect();
-    let nominal: Vec<f64> = binding.inputs.iter().map(|&v| variables[v].nominal).collect();
-    let start = fmu.description().default_experiment.start.unwrap_or(0.0);
-    let stop = fmu.description().default_experiment.stop.filter(|stop| *stop > start).unwrap_or(start + 1.0);
+    let outputs = (0..variables.len()).filter(|&v| variables[v].causality == Causality::Output);
+    let binding =
+        Binding { inputs: subsystem.distinct_inputs(), outputs: outputs.collect(), ..Binding::default() };
+    let trials: Vec<Trial> = binding.inputs.iter().map(|&input| subsystem.trial(input)).collect();
+    let experiment = fmu.description().default_experiment;
+    let start = experiment.start.unwrap_or(0.0);
+    let stop = experiment.stop.filter(|stop| *stop > start).unwrap_or(start + 1.0);
     subsystem.bind(&binding)?;
     subsystem.enter(&Setup { start, stop })?;
-    let mut follow = |u: &[f64]| -> Result<Vec<(usize, usize)>, SubsystemError> {
-        perturb(&mut subsystem, &binding, u, &nominal)
-    };
-    let feed_through = follow(&u)?;
+    let initial = responses(&mut subsystem, &binding, &trials)?;
+    probed.responses.clone_from(&initial);
+    if fmu.description().version == Version::Fmi1 {
+        // Its outputs are those of the last step; what was seen is before the first one.
+        return Ok(());
+    }
     subsystem.start()?;
     // Before the first step an FMU may still have what it computed in initialization; afterwards it shows its habit.
-    let own = subsystem.info().capabilities.fixed_step;
-    let h = own.or(fmu.description().default_experiment.step_size).unwrap_or(1e-3 * (stop - start));
-    let mut y = vec![0.0; binding.outputs.len()];
-    subsystem.advance(Span::new(start, h), Inputs::constant(&u), &mut y)?;
-    let refresh = perturb(&mut subsystem, &binding, &u, &nominal)?;
-    subsystem.finish()?;
-    Ok(Probed { refresh: !refresh.is_empty() && refresh == feed_through, feed_through })
+    let own = subsystem.info().capabilities.fixed_step.or(experiment.step_size);
+    let span = Span::new(start, own.unwrap_or(1e-3 * (stop - start)));
+    step(&mut subsystem, span, &binding, &trials)?;
+    subsystem.set_reread(Reread::Plain);
+    let plain = responses(&mut subsystem, &binding, &trials)?;
+    add(&mut probed.responses, &plain);
+    let mut in_event = None;
+    if decide(&initial, &plain, None) != Reread::Plain && subsystem.uses_event_mode() {
+        subsystem.set_reread(Reread::EventMode);
+        let found = responses(&mut subsystem, &binding, &trials)?;
+        add(&mut probed.responses, &found);
+        in_event = Some(found);
+    }
+    probed.reread = decide(&initial, &plain, in_event.as_deref());
+    Ok(())
 }
 
-fn perturb(
-    subsystem: &mut dyn Subsystem,
+/// One step, and the event at its end, if there is one.
+fn step(
+    subsystem: &mut FmuSubsystem,
+    span: Span,
     binding: &Binding,
-    u: &[f64],
-    nominal: &[f64],
-) -> Result<Vec<(usize, usize)>, SubsystemError> {
+    trials: &[Trial],
+) -> Result<(), SubsystemError> {
+    let u: Vec<f64> = trials.iter().map(|trial| trial.base).collect();
     let mut y = vec![0.0; binding.outputs.len()];
-    let mut moved = y.clone();
-    let mut u = u.to_vec();
-    let mut pairs = Vec::new();
-    for i in 0..u.len() {
-        subsystem.evaluate(Inputs::constant(&u), &mut y)?;
-        let kept = u[i];
-        // A whole number moves by one, a real by a tenth of its magnitude.
-        u[i] += if nominal[i] == 1.0 { 1.0 } else { 0.1 * nominal[i] };
-        subsystem.evaluate(Inputs::constant(&u), &mut moved)?;
-        u[i] = kept;
-        let changed = y.iter().zip(&moved).enumerate().filter(|(_, (a, b))| a.to_bits() != b.to_bits());
-        pairs.extend(changed.map(|(o, _)| (binding.outputs[o], binding.inputs[i])));
+    let advance = subsystem.advance(span, Inputs::constant(&u), &mut y)?;
+    if advance.event == StepEvent::Pending {
+        subsystem.update(Inputs::constant(&u), &mut y)?;
     }
-    subsystem.evaluate(Inputs::constant(&u), &mut y)?;
-    pairs.sort_unstable();
-    Ok(pairs)
+    Ok(())
+}
+
+/// Adds responses of pairs that are not in the list yet.
+fn add(list: &mut Vec<Response>, more: &[Response]) {
+    let known = list.len();
+    for response in more {
+        if !contains(&list[..known], response) {
+            list.push(*response);
+        }
+    }
+    list.sort_unstable_by_key(Response::pair);
+}
+
+fn contains(sorted: &[Response], response: &Response) -> bool {
+    sorted.binary_search_by_key(&response.pair(), Response::pair).is_ok()
+}
+
+/// How outputs are read again, from what responded in initialization and after a step: in Step Mode, and in Event Mode where that
+/// was tried. Event Mode shows all that there is to see (FMI 3.0.2); without it, initialization is the measure.
+fn decide(initial: &[Response], plain: &[Response], in_event: Option<&[Response]>) -> Reread {
+    let plain_shows = |all: &[Response]| !plain.is_empty() && all.iter().all(|r| contains(plain, r));
+    match in_event {
+        _ if plain_shows(initial) => Reread::Plain,
+        Some(all) if !all.is_empty() => {
+            if plain_shows(all) {
+                Reread::Plain
+            } else {
+                Reread::EventMode
+            }
+        }
+        _ if initial.is_empty() && plain.is_empty() => Reread::NotSeen,
+        _ => Reread::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_responded_decides_how_outputs_are_read_again() {
+        let responses =
+            |n: usize| (0..n).map(|input| Response { output: 9, input, gain: 1.0 }).collect::<Vec<_>>();
+        let check = |initial: usize, plain: usize, in_event: Option<usize>, wanted: Reread| {
+            let in_event = in_event.map(responses);
+            let found = decide(&responses(initial), &responses(plain), in_event.as_deref());
+            assert_eq!(found, wanted, "{initial}, {plain}, {in_event:?}");
+        };
+        check(2, 2, None, Reread::Plain);
+        check(0, 1, None, Reread::Plain);
+        check(0, 0, None, Reread::NotSeen);
+        check(2, 0, None, Reread::No);
+        check(2, 1, None, Reread::No);
+        check(2, 0, Some(2), Reread::EventMode);
+        check(2, 0, Some(1), Reread::EventMode);
+        // The gain of the second pair is zero after the step: Step Mode shows what Event Mode does.
+        check(2, 1, Some(1), Reread::Plain);
+        check(0, 0, Some(0), Reread::NotSeen);
+        check(2, 0, Some(0), Reread::No);
+    }
 }

@@ -5,7 +5,7 @@ use crate::fmi3::Intermediate;
 use crate::machine::Machine;
 use crate::status::{OK, Status};
 use crate::transfer::Route;
-use powerbond_core::subsystem::{Inputs, Span, SubsystemError};
+use powerbond_core::subsystem::{Inputs, Span, StepEvent, SubsystemError};
 use std::ffi::c_int;
 
 /// How many pieces a span may fall into before the model is said to be stuck.
@@ -81,7 +81,7 @@ impl Derivatives {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Crossed {
     pub reached: f64,
-    pub event: bool,
+    pub event: StepEvent,
 }
 
 /// What an instance needs to cross a span.
@@ -92,6 +92,10 @@ pub(crate) struct Stepper {
     /// The engine keeps states: an unfinished step is given back to it instead of being continued with old inputs.
     pub engine_goes_back: bool,
     pub event_mode: bool,
+    /// The last step ended at an event that has not been handled: outputs are the limit from the left.
+    pub pending: bool,
+    /// So it was when the state was kept.
+    pub saved_pending: bool,
     /// Times that are no further apart than this, in seconds, are one; see [`powerbond_core::time::resolution`].
     pub slack: f64,
     pub sub_steps: u32,
@@ -127,9 +131,45 @@ impl Stepper {
         if self.sub_steps > 1 && !u.slope.is_empty() {
             return self.cross_in_parts(machine, inputs, span, u, state);
         }
-        inputs.send(machine, u.value)?;
+        self.feed(machine, inputs, u.value, span.start)?;
         let code = self.step(machine, span, u, span.start, span.h)?;
         self.follow_up(machine, inputs, span, u, state, code)
+    }
+
+    /// Sets the inputs before a step from `t`. An event that is pending there is handled with them: FMI 3.0.2 (Event Mode) has
+    /// it handled before the next step.
+    fn feed(
+        &mut self,
+        machine: &Machine,
+        inputs: &mut Route,
+        values: &[f64],
+        t: f64,
+    ) -> Result<(), SubsystemError> {
+        if self.pending {
+            self.update(machine, inputs, values, t, || Ok(()))
+        } else {
+            inputs.send(machine, values)
+        }
+    }
+
+    /// Handles what happens at `t`, time standing still: sets the inputs in event mode, updates the discrete states and `get`s
+    /// the limit from the right. May be repeated at one instant with other inputs.
+    pub fn update(
+        &mut self,
+        machine: &Machine,
+        inputs: &mut Route,
+        values: &[f64],
+        t: f64,
+        get: impl FnOnce() -> Result<(), SubsystemError>,
+    ) -> Result<(), SubsystemError> {
+        machine.at_event_of((t, self.slack), || inputs.send(machine, values), get)?;
+        self.pending = false;
+        Ok(())
+    }
+
+    /// The next event that is announced, in s; not the one that is pending.
+    pub fn next_event(&self, machine: &Machine, t: f64) -> Option<f64> {
+        machine.next_event().filter(|&next| !(self.pending && next <= t + self.slack))
     }
 
     /// No state before `t` will be set again.
@@ -162,9 +202,15 @@ impl Stepper {
         u: Inputs<'_>,
         state: *mut std::ffi::c_void,
     ) -> Result<Crossed, SubsystemError> {
-        let mut total = Crossed { reached: span.start, event: false };
+        let mut total = Crossed { reached: span.start, event: StepEvent::None };
         for index in 0..self.sub_steps {
             let part = span.part(index, self.sub_steps);
+            if self.pending {
+                let tau = part.start - span.start;
+                values.iter_mut().enumerate().for_each(|(i, value)| *value = u.at(i, tau));
+                self.update(machine, inputs, values, part.start, || Ok(()))?;
+                total.event = total.event.min(StepEvent::Handled);
+            }
             let middle = 0.5 * (part.start + part.end) - span.start;
             values.iter_mut().enumerate().for_each(|(i, value)| *value = u.at(i, middle));
             let held = Inputs::constant(values);
@@ -172,7 +218,7 @@ impl Stepper {
             let code = self.step(machine, part, held, part.start, part.h)?;
             let crossed = self.follow_up(machine, inputs, part, held, state, code)?;
             total.reached = crossed.reached;
-            total.event |= crossed.event;
+            total.event = total.event.max(crossed.event);
             if crossed.reached < part.end {
                 break;
             }
@@ -213,16 +259,17 @@ impl Stepper {
         code: c_int,
     ) -> Result<Crossed, SubsystemError> {
         if code == OK && !self.is_due(machine, span.end) {
-            return Ok(Crossed { reached: span.end, event: false });
+            return Ok(Crossed { reached: span.end, event: StepEvent::None });
         }
         let call = machine.calls.names().step;
-        let mut crossed = Crossed { reached: span.start, event: false };
+        let mut crossed = Crossed { reached: span.start, event: StepEvent::None };
         let mut stepped = if code == OK { Stepped::plain(OK) } else { machine.calls.last_step() };
         let mut target = span.end;
         let (mut pieces, mut halvings) = (0, 0);
         loop {
             let t = crossed.reached;
-            if Status::from_code(stepped.code) != Status::Discard {
+            let discarded = Status::from_code(stepped.code) == Status::Discard;
+            if !discarded {
                 machine.check(stepped.code, call)?;
             }
             let reached = self.arrival(machine, &stepped, t, target)?;
@@ -233,32 +280,33 @@ impl Stepper {
                 return Err(SubsystemError::Infeasible { message });
             }
             let at_end = reached >= span.end - 1e-9 * span.h;
-            if !at_end && advanced && self.engine_goes_back {
+            self.pending = self.event_mode && (stepped.event || self.is_due(machine, reached));
+            if at_end || (advanced && self.engine_goes_back) {
+                // Outputs are read in step mode, before the event. `update` or the next step handles it.
+                if at_end {
+                    crossed.reached = span.end;
+                }
+                if self.pending {
+                    crossed.event = StepEvent::Pending;
+                }
                 return Ok(crossed);
             }
-            if self.event_mode && (stepped.event || self.is_due(machine, reached)) {
-                machine.handle_event(reached, self.slack)?;
-                crossed.event = true;
-            }
-            if at_end {
-                crossed.reached = span.end;
-                return Ok(crossed);
-            }
-            crossed.event = true;
+            crossed.event = StepEvent::Handled;
             self.interrupted += u64::from(pieces == 0);
             pieces += 1;
             let rest = span.end - reached;
             let mut h = rest;
-            if !advanced {
+            if advanced {
+                halvings = 0;
+            } else if discarded || !self.pending {
                 halvings += 1;
                 h = (target - t) / 2.0;
                 if self.engine_goes_back && self.saved_time == t && !state.is_null() {
                     machine.check(machine.calls.set_state(state), machine.calls.names().set_state)?;
                     inputs.forget();
                     machine.set_next_event(self.saved_event);
+                    self.pending = self.saved_pending;
                 }
-            } else {
-                halvings = 0;
             }
             if halvings > MAX_HALVINGS || pieces > MAX_PIECES {
                 let remark = format!("it is stuck at t = {reached} s, even with a step of {h:e} s");
@@ -268,9 +316,9 @@ impl Stepper {
             let tau = reached - span.start;
             let mut values = std::mem::take(&mut self.scratch);
             values.iter_mut().enumerate().for_each(|(i, value)| *value = u.at(i, tau));
-            let sent = inputs.send(machine, &values);
+            let fed = self.feed(machine, inputs, &values, reached);
             self.scratch = values;
-            sent?;
+            fed?;
             let code = self.step(machine, span, u, reached, h)?;
             stepped = if code == OK { Stepped::plain(OK) } else { machine.calls.last_step() };
         }

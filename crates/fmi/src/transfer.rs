@@ -92,6 +92,12 @@ impl Route {
         }
     }
 
+    /// Sets those that may change outside of events; the others wait for the next one.
+    pub fn send_continuous(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
+        let Route::Grouped(groups) = self else { return self.send(machine, values) };
+        groups.iter_mut().filter(|group| !group.discrete).try_for_each(|group| group.send(machine, values))
+    }
+
     /// Reads the variables.
     pub fn receive(&mut self, machine: &Machine, values: &mut [f64]) -> Result<(), SubsystemError> {
         match self {
@@ -151,22 +157,21 @@ impl Group {
             self.values.write(to as usize, values[from as usize]);
             changed |= before != self.values.read(to as usize);
         }
-        // With event mode, discrete inputs change in it only.
+        // FMI 3.0.2, variability `discrete`: with `eventModeUsed` such inputs change in event mode only.
         let at_event = self.discrete && machine.has_events_in_steps();
         if at_event && !changed {
             return Ok(());
         }
+        let set = || {
+            let code = machine.calls.set(self.kind, &self.references, &self.values);
+            if code == OK { Ok(()) } else { machine.check(code, machine.calls.accessors(self.kind).1) }
+        };
         if at_event {
-            machine.enter_event_mode()?;
-        }
-        let code = machine.calls.set(self.kind, &self.references, &self.values);
-        if code != OK {
-            machine.check(code, machine.calls.accessors(self.kind).1)?;
+            machine.at_event(set, || Ok(()))?;
+        } else {
+            set()?;
         }
         self.known = true;
-        if at_event {
-            machine.settle_events()?;
-        }
         Ok(())
     }
 

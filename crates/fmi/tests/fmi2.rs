@@ -4,7 +4,7 @@ mod common;
 
 use common::{begin, fmu, fmu_with, instance, parameters, run};
 use powerbond_core::subsystem::{FeedThrough, Inputs, Span, StepEvent, Subsystem};
-use powerbond_fmi::{Fmu, Options, Value, probe};
+use powerbond_fmi::{Fmu, Options, Reread, Value, probe};
 
 #[test]
 fn an_integrator_integrates() {
@@ -121,13 +121,13 @@ fn what_a_library_lacks_is_not_used() {
 #[test]
 fn probing_finds_feed_through_and_refresh() {
     let fmu = Fmu::open(fmu("types2")).unwrap();
-    let probed = probe::probe(&fmu, &Options::default()).unwrap();
+    let probed = probe::probe(&fmu, &Options::default());
     let info = fmu.instantiate("t", &Options::default()).unwrap().info().clone();
     let index = |name: &str| info.find(name).unwrap();
     let pairs = ["real", "int", "gear", "bool"]
         .map(|kind| (index(&format!("{kind}_out")), index(&format!("{kind}_in"))));
-    assert_eq!(probed.feed_through, pairs);
-    assert!(probed.refresh);
+    assert_eq!(probed.pairs(), pairs);
+    assert_eq!(probed.reread, Reread::Plain);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{begin, instance};
-use powerbond_core::subsystem::{Inputs, Span, Subsystem};
-use powerbond_fmi::Options;
+use powerbond_core::subsystem::{Inputs, Span, StepEvent, Subsystem};
+use powerbond_fmi::{Options, Reread};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -63,6 +63,30 @@ fn steps_allocate_nothing() {
     check("types2", &Options::default(), &["real_in", "int_in", "bool_in"], &["real_out", "gear_out"], false);
     check("types3", &Options::default(), &["a[2]", "int8_in"], &["twice[1]", "b[2,2]", "uint64_out"], false);
     check("slave1", &Options::default(), &["u"], &["x", "steps"], false);
+}
+
+/// Nor do events: an alarm at the end of every second step, handled by `update` or by the next step, and re-reading in event mode.
+#[test]
+fn events_allocate_nothing() {
+    let period = (1.0 / 64.0).into();
+    let given = vec![("first".to_owned(), 0.0.into()), ("period".to_owned(), period)];
+    let mut s = instance("latch3", &Options { events: true, parameters: given, ..Options::default() });
+    s.set_reread(Reread::EventMode);
+    let u = Inputs::constant(&[0.5, 1.0]);
+    let mut y = begin(&mut s, &["u", "order"], &["y", "z", "alarms"], u.value).unwrap();
+    s.save().unwrap();
+    let before = COUNT.get();
+    let mut pending = 0;
+    for n in 0..1000 {
+        s.save().unwrap();
+        let advance = s.advance(Span::new(f64::from(n) / 128.0, 1.0 / 128.0), u, &mut y).unwrap();
+        s.evaluate(u, &mut y).unwrap();
+        pending += u32::from(advance.event == StepEvent::Pending);
+        if n % 3 == 0 {
+            s.update(u, &mut y).unwrap();
+        }
+    }
+    assert_eq!((COUNT.get() - before, pending), (0, 500));
 }
 
 /// Texts and binaries are read into and set from buffers that are kept.

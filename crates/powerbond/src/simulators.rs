@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::source::At;
 use crate::system::{FmuOptions, Given, Refresh, SimulatorSpec, SubsystemSpec, System};
-use powerbond_core::subsystem::Subsystem;
+use powerbond_core::subsystem::{FeedThrough, Subsystem};
 use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{Causality, ModelDescription};
 use powerbond_fmi::{Fmu, FmuSubsystem, Log, LogLine, Options, Status, Value};
@@ -135,15 +135,22 @@ fn fmu(
     let model = &fmu.description().model_name;
     debug!(subsystem = name, path = %path.value.display(), model, "loading an FMU");
     let shortcomings = fmu.load().map_err(fail)?;
-    // An instance that is thrown away shows whether outputs follow inputs while time stands still; no flag tells.
+    // A scratch instance shows whether outputs follow inputs while time stands still; no flag tells.
     let once = fmu.description().co_simulation.as_ref().is_some_and(|c| c.only_once_per_process);
-    let wanted = !matches!(system.method.refresh, Refresh::Off) && !once;
-    let can_refresh =
-        wanted && powerbond_fmi::probe::probe(&fmu, &options).is_ok_and(|probed| probed.refresh);
+    let follows_nothing =
+        matches!(fmu.description().feed_through(), FeedThrough::Declared(pairs) if pairs.is_empty());
+    let wanted = !matches!(system.method.refresh, Refresh::Off) && !once && !follows_nothing;
+    let probed = wanted.then(|| powerbond_fmi::probe::probe(&fmu, &options));
     let mut instance = fmu.instantiate(name, &options).map_err(fail)?;
-    let remarks = shortcomings.into_iter().chain(instance.unused());
-    let remarks = remarks.map(|text| format!("{name}: {text}")).collect();
-    instance.set_can_refresh(can_refresh);
+    let mut remarks = shortcomings;
+    remarks.extend(instance.unused());
+    if let Some(probed) = probed {
+        instance.set_reread(probed.reread);
+        remarks.extend(probed.failure.map(|failure| {
+            format!("its direct feed-through could not be probed ({failure}), so its outputs are not refreshed after steps")
+        }));
+    }
+    let remarks = remarks.into_iter().map(|text| format!("{name}: {text}")).collect();
     // The jump norm has an answer of its own to that: constant steps.
     let varies = system.method.controller.name() != "fixed" && system.method.estimator.name() != "jump";
     if varies && instance.needs_constant_step() {

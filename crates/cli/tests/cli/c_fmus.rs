@@ -284,7 +284,10 @@ fn whether_outputs_follow_inputs_is_tried_out() {
         assert!(probed.out.contains(part), "`{part}` in\n{}", probed.out);
     }
     let document = lab.powerbond(&["inspect", "a", "--probe", "--json"]).json();
-    assert_eq!(document["probe"], serde_json::json!({ "feed_through": [["y", "u"]], "refresh": true }));
+    let found = &document["probe"];
+    assert_eq!(found["feed_through"], serde_json::json!([["y", "u"]]));
+    assert_eq!((&found["reread"], &found["refresh"]), (&"plain".into(), &true.into()));
+    assert!((found["gains"][0].as_f64().unwrap() - 0.5).abs() < 1e-9, "{found}");
     place(&lab, "cached2", "c", |xml| xml);
     let probed = lab.powerbond(&["inspect", "c", "--probe"]);
     assert!(probed.out.contains("but not after a step: it cannot be refreshed"), "{}", probed.out);

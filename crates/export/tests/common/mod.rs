@@ -3,7 +3,7 @@
 
 use powerbond_core::subsystem::Subsystem;
 use powerbond_export::{Export, FmiVersion, Library};
-use powerbond_fmi::{Fmu, FmuSubsystem, Options, Value};
+use powerbond_fmi::{Fmu, FmuSubsystem, Options, Reread, Value};
 use powerbond_models::{self, ModelSpec, ParameterValue};
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ pub fn imported(fmu: &Fmu, name: &str, parameters: &Given) -> FmuSubsystem {
     let parameters = parameters.iter().map(|(name, v)| (name.clone(), value(v))).collect();
     let options = Options { parameters, input_derivatives: Some(2), ..Options::default() };
     let mut subsystem = fmu.instantiate(name, &options).expect("an instance");
-    subsystem.set_can_refresh(true);
+    subsystem.set_reread(Reread::Plain);
     subsystem
 }
 

@@ -79,6 +79,18 @@ fn an_early_return_is_continued_where_nothing_can_go_back() {
     assert_eq!(s.interrupted_steps(), 1);
 }
 
+/// The description promises event mode, the library lacks its functions: the instance is made and run without.
+#[test]
+fn event_mode_that_is_not_there_is_not_used() {
+    let path = fmu_with("types3", |xml| xml.replace("<CoSimulation", "<CoSimulation hasEventMode=\"true\""));
+    let fmu = Fmu::open(path).unwrap();
+    assert_eq!(fmu.load().unwrap().len(), 1);
+    let mut s = fmu.instantiate("t", &Options { events: true, ..Options::default() }).unwrap();
+    assert!(!s.uses_event_mode() && !s.info().capabilities.may_return_early);
+    begin(&mut s, &["int8_in"], &["int8_out"], &[3.0]).unwrap();
+    assert_eq!(run(&mut s, &[4.0], 1, 0.5).unwrap(), [4.0]);
+}
+
 #[test]
 fn intermediate_updates_follow_inputs() {
     let path = fmu_with("integrator3", |xml| {

@@ -119,6 +119,24 @@ fn a_state_knows_whether_an_event_is_pending() {
     }
 }
 
+/// The step after the event is discarded and tried again with half its length from the kept state, in which the event is pending.
+#[test]
+fn a_discarded_step_handles_the_event_before_it_again() {
+    for keeps in [true, false] {
+        let mut s = latch(&[("longest", 0.25.into()), ("first", 0.25.into())]);
+        advance(&mut s, (0.0, 0.25), &[1.0, 1.0]);
+        if keeps {
+            s.save().unwrap();
+        }
+        let mut y = [0.0; 5];
+        let advance = s.advance(Span::new(0.25, 0.375), Inputs::constant(&[1.0, 1.0]), &mut y).unwrap();
+        // An engine that goes back is given the half that worked, another one the whole step.
+        let reached = if keeps { 0.25 + 0.1875 } else { 0.625 };
+        assert_eq!((advance.reached, y[1], y[3]), (reached, reached + 10.0, 1.0));
+        assert_eq!((advance.event, s.interrupted_steps()), (StepEvent::Handled, 1));
+    }
+}
+
 /// Saved after the event: going back there does not bring it back.
 #[test]
 fn a_handled_event_stays_handled() {
@@ -236,4 +254,54 @@ fn an_fmu_for_one_instance_has_no_scratch() {
     assert!(s.scratch().is_none());
     s.bind(&Binding::default()).unwrap();
     s.enter(&Setup { start: 0.0, stop: 1.0 }).unwrap();
+}
+
+/// Steps on a grid of 0.1 s that are cut at announced times, as the engine makes them. Alarms that fall on the grid but for round-off
+/// and alarms between its points: each counts once and none is late. `timer3` takes its times seriously to the last bit
+/// (`time >= next`) and adds its period up. Sub-steps handle what is between them by themselves.
+#[test]
+fn alarms_are_not_lost_to_round_off() {
+    const STOP: f64 = 20.05;
+    let check = |silent: bool, first: f64, sub_steps: u32| {
+        let given = [("silent", silent.into()), ("first", first.into()), ("period", first.into())];
+        let options = Options { events: true, ..parameters(&given) };
+        let mut s = instance("timer3", &options);
+        let find = |name: &str| s.info().find(name).unwrap();
+        let outputs = ["x", "at", "events"].map(find).to_vec();
+        s.bind(&Binding { outputs, ..Binding::default() }).unwrap();
+        s.enter(&Setup { start: 0.0, stop: STOP }).unwrap();
+        let (none, mut y) = (Inputs::constant(&[]), [0.0; 3]);
+        s.evaluate(none, &mut y).unwrap();
+        s.start().unwrap();
+        let slack = powerbond_core::time::clock::resolution(0.0, STOP);
+        let (mut t, mut n, mut shortest) = (0.0, 1, 1.0f64);
+        let mut next = s.next_event();
+        while t < STOP {
+            let grid = (0.1 * f64::from(n)).min(STOP);
+            let end = next.filter(|&next| next < grid - slack).unwrap_or(grid);
+            n += i32::from(end == grid);
+            shortest = shortest.min(end - t);
+            let span = Span { start: t, end, h: end - t };
+            let mut event = StepEvent::None;
+            for k in 0..sub_steps {
+                let advance = s.advance(span.part(k, sub_steps), none, &mut y).unwrap();
+                (event, next) = (advance.event, advance.next_event);
+            }
+            if event == StepEvent::Pending {
+                s.update(none, &mut y).unwrap();
+                next = s.next_event();
+            }
+            t = end;
+        }
+        let wanted = (STOP / first).floor();
+        assert_eq!(y[2], wanted, "silent = {silent}, first = {first}");
+        assert!((y[1] - wanted * first).abs() < 1e-11, "the last alarm at {}", y[1]);
+        assert!(shortest > 1e-4, "a step of {shortest} s");
+    };
+    for silent in [false, true] {
+        check(silent, 0.1, 1);
+        check(silent, 0.063, 1);
+        check(silent, 0.063, 10);
+        check(silent, 0.1, 4);
+    }
 }

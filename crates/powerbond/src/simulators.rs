@@ -2,11 +2,11 @@
 
 use crate::Error;
 use crate::source::At;
-use crate::system::{FmuOptions, Given, Refresh, SimulatorSpec, SubsystemSpec, System};
+use crate::system::{FeedThroughSpec, FmuOptions, Given, Refresh, SimulatorSpec, SubsystemSpec, System};
 use powerbond_core::subsystem::{FeedThrough, Subsystem};
 use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{Causality, ModelDescription};
-use powerbond_fmi::{Fmu, FmuSubsystem, Log, LogLine, Options, Status, Value};
+use powerbond_fmi::{Fmu, FmuSubsystem, Log, LogLine, Options, Reread, Status, Value};
 use powerbond_models::{self, ParameterValue};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -139,13 +139,21 @@ fn fmu(
     let once = fmu.description().co_simulation.as_ref().is_some_and(|c| c.only_once_per_process);
     let follows_nothing =
         matches!(fmu.description().feed_through(), FeedThrough::Declared(pairs) if pairs.is_empty());
-    let wanted = !matches!(system.method.refresh, Refresh::Off) && !once && !follows_nothing;
+    let nothing_to_refresh = follows_nothing && spec.feed_through.is_none();
+    let wanted = !matches!(system.method.refresh, Refresh::Off) && !once && !nothing_to_refresh;
     let probed = wanted.then(|| powerbond_fmi::probe::probe(&fmu, &options));
     let mut instance = fmu.instantiate(name, &options).map_err(fail)?;
     let mut remarks = shortcomings;
     remarks.extend(instance.unused());
     if let Some(probed) = probed {
-        instance.set_reread(probed.reread);
+        // Gains of zero at the start: what the file declares is believed as much as what the FMU does.
+        let declared =
+            matches!(&spec.feed_through, Some(FeedThroughSpec::Pairs(pairs)) if !pairs.value.is_empty());
+        instance.set_reread(match probed.reread {
+            Reread::NotSeen if declared && instance.uses_event_mode() => Reread::EventMode,
+            Reread::NotSeen if declared => Reread::Plain,
+            found => found,
+        });
         remarks.extend(probed.failure.map(|failure| {
             format!("its direct feed-through could not be probed ({failure}), so its outputs are not refreshed after steps")
         }));

@@ -1,6 +1,7 @@
 /* A level that rises by ten times the order at every alarm: x' = 1, y = x + level, z = 2 u. FMI 3.0 with time events.
  * Float64: 1 u (input), 2 x, 3 y, 4 z (outputs), 5 first (parameter: the first alarm), 6 period (parameter).
  * Int32: 7 order (discrete input: event mode only). UInt64: 8 alarms, 9 visits to event mode.
+ * Float64: 11 longest (parameter): longer steps are discarded.
  * Boolean: 10 silent (parameter): a step that ends at an alarm does not ask for event mode.
  * z is computed in initialization, in steps and in event mode, and the level moves in event mode only. The update of discrete
  * states asks for another round after an alarm. */
@@ -11,7 +12,7 @@
 #include <string.h>
 
 typedef struct {
-    double time, u, x, y, z, first, period, next, level;
+    double time, u, x, y, z, first, period, next, level, longest;
     int32_t order;
     uint64_t alarms, visits;
     bool silent, event_mode, initialized, in_event, again;
@@ -30,6 +31,7 @@ FMI_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String 
     Model *m = calloc(1, sizeof *m);
     m->first = m->period = 0.5;
     m->order = 1;
+    m->longest = 1e300;
     m->event_mode = eventModeUsed;
     return m;
 }
@@ -87,6 +89,10 @@ FMI_EXPORT fmi3Status fmi3DoStep(fmi3Instance c, double t, double h, bool final,
     *event = *terminate = *early = false;
     /* An alarm that was reached is handled before the next step. */
     if (m->in_event || fabs(t - m->time) > 1e-9 || (m->event_mode && m->time >= m->next)) return fmi3Error;
+    if (h > m->longest) {
+        *last = t;
+        return fmi3Discard;
+    }
     m->x += h;
     m->time = *last = t + h;
     outputs(m);
@@ -95,7 +101,7 @@ FMI_EXPORT fmi3Status fmi3DoStep(fmi3Instance c, double t, double h, bool final,
 }
 static double *place(Model *m, fmi3ValueReference r) {
     double *all[] = {&m->time, &m->u, &m->x, &m->y, &m->z, &m->first, &m->period};
-    return r < 7 ? all[r] : NULL;
+    return r < 7 ? all[r] : r == 11 ? &m->longest : NULL;
 }
 FMI_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance c, const fmi3ValueReference r[], size_t n, const double v[], size_t nv) {
     Model *m = c;

@@ -1,6 +1,6 @@
 //! The parts of the default method on signals whose answer is known: orders, means, tails, groups, noise, identified feed-through.
 
-use powerbond_core::controller::{Fixed, StepBounds, Pi, StepController};
+use powerbond_core::controller::{Fixed, Pi, StepBounds, StepController};
 use powerbond_core::estimator::{ErrorEstimator, Jump};
 use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::hold::{Feed, Variable as VariableHold};
@@ -190,8 +190,12 @@ fn engine((network, _): (Network, Names), wanted: &Wanted) -> Engine {
     let jump = Jump::new(tolerance, &Jump::groups(&network, |_| false), values_only, 1e-5 * wanted.stop);
     let estimators: Vec<Box<dyn ErrorEstimator>> =
         if wanted.jumps || wanted.adaptive.is_some() { vec![Box::new(jump)] } else { Vec::new() };
-    let limits =
-        StepBounds { min_step: 1e-7 * wanted.stop, max_step: 1e-3 * wanted.stop, min_rate: 0.2, max_rate: 1.5 };
+    let limits = StepBounds {
+        min_step: 1e-7 * wanted.stop,
+        max_step: 1e-3 * wanted.stop,
+        min_rate: 0.2,
+        max_rate: 1.5,
+    };
     let controller: Box<dyn StepController> = match wanted.adaptive {
         Some(_) => {
             let mut pi = Pi::ecco(1e-6 * wanted.stop, limits);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use powerbond_core::controller::{StepBounds, Pi};
+use powerbond_core::controller::{Pi, StepBounds};
 use powerbond_core::estimator::Jump;
 use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::feed_through::probe_refresh;

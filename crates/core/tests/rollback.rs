@@ -2,10 +2,8 @@
 //! nothing can be taken back.
 
 use powerbond_core::checkpoint::{Checkpoint, Checkpointed};
-use powerbond_core::controller::{Decision, Fixed, Retry, StepBounds, Pi, Rejecting, StepController};
-use powerbond_core::correction::{
-    EffortSide, EnergyCorrection, Form, InputCorrection, Nepce, StepRatio,
-};
+use powerbond_core::controller::{Decision, Fixed, Pi, Rejecting, Retry, StepBounds, StepController};
+use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, InputCorrection, Nepce, StepRatio};
 use powerbond_core::energy::Quadrature;
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::{
@@ -392,7 +390,9 @@ fn told(engine: &Engine) -> Vec<u64> {
     if let Some(driving) = engine.driving() {
         all.extend(driving.diagnostics().limited.iter().map(|&n| n as f64));
         all.extend(driving.diagnostics().noise);
-        all.extend(driving.diagnostics().crossed.iter().flat_map(|(n, c)| [*n as f64, c.time, c.step, c.norm]));
+        all.extend(
+            driving.diagnostics().crossed.iter().flat_map(|(n, c)| [*n as f64, c.time, c.step, c.norm]),
+        );
     }
     all.iter().map(|v| v.to_bits()).collect()
 }

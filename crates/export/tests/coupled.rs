@@ -6,7 +6,7 @@ mod engine;
 
 use common::{Folder, Given, VERSIONS, given, imported, native, same};
 use engine::{Correction, Method, bond};
-use powerbond_core::controller::{Fixed, StepBounds, Pi, StepController};
+use powerbond_core::controller::{Fixed, Pi, StepBounds, StepController};
 use powerbond_core::estimator::{Energy, ErrorEstimator, OutputTolerance, Predictor, Residual};
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::{Network, NetworkBuilder, VariableName};

@@ -147,6 +147,7 @@ impl Loaded {
         Capabilities {
             can_restore: interface.can_get_and_set_state && self.has_state(),
             can_refresh: false,
+            can_update: event_mode,
             sub_steps: !options.whole_steps
                 && (interface.can_handle_variable_step_size || options.any_step_size),
             constant_step: !interface.can_handle_variable_step_size && !options.any_step_size,

@@ -156,7 +156,8 @@ fn output_derivatives_give_slopes_without_a_past() {
             .build()
             .unwrap();
         assert!(network.members.iter().all(|m| m.capabilities.output_derivatives == 1));
-        let mut engine = engine_with(network, h, 1, Settings { slopes: true, ..Settings::new(0.0, 1.0) });
+        let mut engine =
+            engine_with(network, h, 1, Settings { output_derivatives: true, ..Settings::new(0.0, 1.0) });
         engine.run(&mut Nobody).unwrap();
         output(&engine, &names, "a.x") - 1f64.cos()
     };

@@ -273,7 +273,7 @@ fn alarms_are_not_lost_to_round_off() {
         let (none, mut y) = (Inputs::constant(&[]), [0.0; 3]);
         s.evaluate(none, &mut y).unwrap();
         s.start().unwrap();
-        let slack = powerbond_core::time::clock::resolution(0.0, STOP);
+        let slack = powerbond_core::time::resolution(0.0, STOP);
         let (mut t, mut n, mut shortest) = (0.0, 1, 1.0f64);
         let mut next = s.next_event();
         while t < STOP {

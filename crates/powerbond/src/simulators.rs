@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::source::At;
-use crate::system::{FeedThroughSpec, FmuOptions, Given, Refresh, SimulatorSpec, SubsystemSpec, System};
+use crate::system::{FeedThroughSpec, FmuOptions, Given, SimulatorSpec, SubsystemSpec, System};
 use powerbond_core::subsystem::{FeedThrough, Subsystem};
 use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{Causality, ModelDescription};
@@ -135,12 +135,13 @@ fn fmu(
     let model = &fmu.description().model_name;
     debug!(subsystem = name, path = %path.value.display(), model, "loading an FMU");
     let shortcomings = fmu.load().map_err(fail)?;
-    // A scratch instance shows whether outputs follow inputs while time stands still; no flag tells.
+    // A scratch instance shows whether outputs follow inputs while time stands still; no flag tells. Refresh, algebraic loops and
+    // events need to know.
     let once = fmu.description().co_simulation.as_ref().is_some_and(|c| c.only_once_per_process);
     let follows_nothing =
         matches!(fmu.description().feed_through(), FeedThrough::Declared(pairs) if pairs.is_empty());
     let nothing_to_refresh = follows_nothing && spec.feed_through.is_none();
-    let wanted = !matches!(system.method.refresh, Refresh::Off) && !once && !nothing_to_refresh;
+    let wanted = !once && !nothing_to_refresh;
     let probed = wanted.then(|| powerbond_fmi::probe::probe(&fmu, &options));
     let mut instance = fmu.instantiate(name, &options).map_err(fail)?;
     let mut remarks = shortcomings;

@@ -2,8 +2,8 @@
 
 use super::{CorrectionReport, InputCorrection};
 use crate::checkpoint::{Checkpoint, Checkpointed};
-use crate::step::StepView;
 use crate::feed_through::Reached;
+use crate::step::StepView;
 use crate::subsystem::Span;
 use std::ops::Range;
 

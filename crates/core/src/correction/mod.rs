@@ -7,8 +7,8 @@ pub use energy::{EffortSide, EnergyCorrection, Form, mu_by_rule};
 pub use nepce::{Nepce, StepRatio};
 
 use crate::checkpoint::{Checkpoint, Checkpointed};
-use crate::step::StepView;
 use crate::feed_through::Reached;
+use crate::step::StepView;
 use crate::subsystem::Span;
 use std::ops::Range;
 

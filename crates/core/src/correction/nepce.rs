@@ -3,10 +3,10 @@
 use super::InputCorrection;
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::feed_through::FeedThroughPair;
+use crate::feed_through::Reached;
 use crate::network::{Network, graph};
 use crate::numerics::solve;
 use crate::step::StepView;
-use crate::feed_through::Reached;
 use crate::subsystem::Span;
 use std::ops::Range;
 

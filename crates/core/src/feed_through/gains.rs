@@ -97,8 +97,7 @@ impl GainReader {
         let Network { members, feed_through, input_scale, .. } = network;
         let member = &mut members[s];
         let u = &mut self.u[..member.inputs.len()];
-        let (base, moved) =
-            (&mut self.base[..member.outputs.len()], &mut self.moved[..member.outputs.len()]);
+        let (base, moved) = (&mut self.base[..member.outputs.len()], &mut self.moved[..member.outputs.len()]);
         u.iter_mut().zip(member.inputs.clone()).for_each(|(u, i)| *u = at(i));
         member.simulator.evaluate(Inputs::constant(u), base)?;
         for (k, i) in member.inputs.clone().enumerate() {

@@ -4,8 +4,8 @@
 //! the last five communication points are `D` times those of the inputs. D comes from recursive least squares with forgetting,
 //! and is trusted as far as it foretold the next difference.
 
-use crate::checkpoint::{Checkpoint, Checkpointed};
 use super::{FeedThroughPair, GainSource, Reached};
+use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::network::Network;
 use crate::subsystem::Span;
 
@@ -254,7 +254,8 @@ impl Identifier {
     /// Writes `confidence · D` of those of all `pairs` whose gains are identified.
     pub(crate) fn fill(&self, pairs: &[FeedThroughPair], d: &mut [f64]) {
         for m in &self.members {
-            for &(pair, at) in m.pairs.iter().filter(|(pair, _)| pairs[*pair].gain == GainSource::Identified) {
+            for &(pair, at) in m.pairs.iter().filter(|(pair, _)| pairs[*pair].gain == GainSource::Identified)
+            {
                 d[pair] = m.confidence(at / m.inputs.len()) * m.d[at];
             }
         }

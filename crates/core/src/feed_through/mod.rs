@@ -6,10 +6,12 @@
 mod structure;
 mod probe;
 mod gains;
+mod loop_gain;
 mod reach;
 pub mod identify;
 
 pub(crate) use gains::GainReader;
+pub use loop_gain::LoopGain;
 pub use probe::{Probe, ProbeOutcome, perturbation, probe, probe_refresh};
 pub(crate) use reach::Reach;
 pub use reach::Reached;

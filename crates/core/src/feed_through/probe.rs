@@ -201,8 +201,7 @@ impl Network {
             match found.next_if(|(member, _)| *member == s) {
                 None => self.feed_through.extend_from_slice(&old[self.members[s].feed_through.clone()]),
                 Some((_, pairs)) => {
-                    let pair =
-                        |(output, input)| FeedThroughPair { output, input, gain: GainSource::Unknown };
+                    let pair = |(output, input)| FeedThroughPair { output, input, gain: GainSource::Unknown };
                     self.feed_through.extend(pairs.into_iter().map(pair));
                     self.members[s].evidence = Evidence::Probed;
                 }

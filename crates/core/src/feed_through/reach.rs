@@ -177,7 +177,10 @@ mod tests {
         let mut reach = chain();
         reach.add_jump(1);
         reach.add_consequences();
-        assert_eq!(reach.inputs(), [(1, Break::Sharp), (2, Break::Sharp), (3, Break::Sharp), (4, Break::Soft)]);
+        assert_eq!(
+            reach.inputs(),
+            [(1, Break::Sharp), (2, Break::Sharp), (3, Break::Sharp), (4, Break::Soft)]
+        );
         assert_eq!([0, 1, 2, 3].map(|s| reach.touches(s)), [false, true, true, false]);
         reach.clear();
         reach.add_bend(1);

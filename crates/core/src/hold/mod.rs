@@ -10,8 +10,8 @@ pub(crate) use polynomial::lagrange;
 pub use variable::{Feed, Variable};
 
 use crate::checkpoint::Checkpointed;
-use crate::step::StepView;
 use crate::feed_through::Reached;
+use crate::step::StepView;
 use crate::subsystem::Span;
 use crate::time::history::History;
 use std::ops::Range;

@@ -3,8 +3,8 @@
 use super::polynomial::{Weights, weights};
 use super::{Extrapolation, Held};
 use crate::checkpoint::{Checkpoint, Checkpointed};
-use crate::step::StepView;
 use crate::feed_through::Reached;
+use crate::step::StepView;
 use crate::subsystem::Span;
 use crate::time::history::History;
 use std::ops::Range;

@@ -5,11 +5,12 @@ mod feeds;
 
 use super::wiring::{Row, Wiring};
 use super::{
-    BondSpec, BuildError, ConnectionSpec, External, InputScale, Member, Network, Problem, Subject, VariableName,
+    BondSpec, BuildError, ConnectionSpec, External, InputScale, Member, Network, Problem, Subject,
+    VariableName,
 };
+use crate::feed_through::{Evidence, FeedThroughPair, GainSource};
 use crate::subsystem::{Binding, Causality, FeedThrough, Info, Packet, Subsystem, Variable};
 use crate::suggest::{closest, hint};
-use crate::feed_through::{Evidence, FeedThroughPair, GainSource};
 use crate::time::signal::Signal;
 use crate::units::Unit;
 use feeds::Feed;

@@ -132,7 +132,8 @@ impl Network {
         let mut edges = vec![Vec::new(); self.members.len()];
         for (m, member) in self.members.iter().enumerate() {
             for pair in &self.feed_through[member.feed_through.clone()] {
-                edges[m].extend(self.wiring.sources(pair.input).map(|(output, _)| self.owner_of_output[output]));
+                edges[m]
+                    .extend(self.wiring.sources(pair.input).map(|(output, _)| self.owner_of_output[output]));
             }
             edges[m].sort_unstable();
             edges[m].dedup();

@@ -85,12 +85,7 @@ impl Engine {
     }
 
     /// What becomes of an attempt with this driving estimate.
-    pub(super) fn judge(
-        &mut self,
-        driving: Option<Estimate>,
-        proposal: &Proposal,
-        retry: Retry,
-    ) -> Decision {
+    pub(super) fn judge(&mut self, driving: Option<Estimate>, proposal: &Proposal, retry: Retry) -> Decision {
         let estimate = driving.unwrap_or(Estimate::NONE);
         // A step that something else shortened says nothing about the wish, unless it was still too long.
         if proposal.shortened && estimate.norm <= 1.0 {
@@ -223,8 +218,7 @@ impl Engine {
             workers: self.workers.as_mut(),
             allow_nonfinite: self.settings.allow_nonfinite,
         };
-        let swept =
-            sweep.run(&mut self.network, &mut self.exchange, &mut self.meter, &mut self.record)?;
+        let swept = sweep.run(&mut self.network, &mut self.exchange, &mut self.meter, &mut self.record)?;
         if swept == Swept::Whole {
             self.refresh_outputs()?;
         }
@@ -288,9 +282,7 @@ impl Engine {
             };
             settings.output_derivatives && network.wiring.sources(i).all(gives)
         };
-        let needs = |i: usize| {
-            network.wiring.is_coupled(i) && orders[i] > 1 && takes(i) > 1 && !known(i)
-        };
+        let needs = |i: usize| network.wiring.is_coupled(i) && orders[i] > 1 && takes(i) > 1 && !known(i);
         !policies.extrapolation.orders_vary() && (0..network.n_inputs).any(needs)
     }
 }

@@ -104,11 +104,7 @@ impl Events {
 
 impl Engine {
     /// A discontinuity at the end of the accepted step: from now on the limits from the right count.
-    pub(super) fn event(
-        &mut self,
-        arrival: Arrival,
-        observer: &mut dyn Observer,
-    ) -> Result<Flow, RunError> {
+    pub(super) fn event(&mut self, arrival: Arrival, observer: &mut dyn Observer) -> Result<Flow, RunError> {
         let t = self.record.span.end;
         let now = Span { start: t, end: t, h: 0.0 };
         self.statistics.events += 1;
@@ -220,8 +216,7 @@ impl Engine {
     /// The past does not predict the future of what the discontinuity reaches.
     fn restart(&mut self, anywhere: bool) {
         let Engine { record, exchange, policies, events, pair, .. } = self;
-        let reached =
-            if anywhere { Reached::Everything } else { Reached::Some(events.reach.inputs()) };
+        let reached = if anywhere { Reached::Everything } else { Reached::Some(events.reach.inputs()) };
         exchange.renew(&policies.schedule, &record.fresh, &record.y_prev);
         exchange.restart(&reached);
         policies.restart(&reached);

@@ -18,12 +18,10 @@ use crate::energy::{BondWatch, Meter};
 use crate::error::RunError;
 use crate::estimator::ErrorEstimator;
 use crate::feed_through::identify::Identified;
-use crate::feed_through::{AlgebraicLoop, GainReader, Structure};
+use crate::feed_through::{AlgebraicLoop, GainReader, GainSource, LoopGain, Structure};
 use crate::network::Network;
 use crate::observe::{Flow, Observer, Statistics};
-use crate::step::{
-    BufferNeeds, Exchange, LoopStatistics, Pair, Plan, PlanOf, Response, StepRecord, Workers,
-};
+use crate::step::{BufferNeeds, Exchange, LoopStatistics, Pair, Plan, PlanOf, Response, StepRecord, Workers};
 use crate::subsystem::SubsystemError;
 use crate::time::{Clock, Pace};
 use event::Events;
@@ -97,8 +95,7 @@ impl Engine {
         if settings.output_derivatives {
             exchange.follow_derivatives(&network);
         }
-        let workers =
-            Workers::new(&network, &policies.schedule, &exchange.held, settings.worker_threads);
+        let workers = Workers::new(&network, &policies.schedule, &exchange.held, settings.worker_threads);
         let pair = Pair::wanted(&network, &policies.estimators, &needs);
         let wants_rollback = pair.is_some()
             || policies.controller.may_reject()
@@ -174,6 +171,29 @@ impl Engine {
         &self.unsolved
     }
 
+    /// The gains of all algebraic loops at the current point, in the order of [`Structure::loops`]; `None` where one of a loop is not
+    /// known. Members are read again for it.
+    pub fn loop_gains(&mut self) -> Vec<Option<LoopGain>> {
+        let Engine { gains, network, policies, record, structure, .. } = self;
+        let mut values = record.gains.clone();
+        let fresh = &record.fresh;
+        if gains.read(network, policies.identifier.as_ref(), |i| fresh[i], record.span, &mut values).is_err()
+        {
+            return vec![None; structure.loops.len()];
+        }
+        let place = policies.schedule.turns(network.members.len());
+        let of = |found: &AlgebraicLoop| {
+            let is_known = |o: usize| {
+                let source = &network.members[network.owner_of_output[o]];
+                let mut pairs = network.feed_through[source.feed_through.clone()].iter();
+                pairs.all(|pair| !matches!(pair.gain, GainSource::Unknown | GainSource::Identified))
+            };
+            let known = found.path.iter().all(|&(_, output)| is_known(output));
+            known.then(|| LoopGain::of(network, found, &values, |a, b| place[a] < place[b]))
+        };
+        structure.loops.iter().map(of).collect()
+    }
+
     /// Members that feed a known discontinuity through and cannot be read again: what they give lags a step behind it.
     pub fn deaf_to_events(&self) -> &[usize] {
         self.events.deaf()
@@ -187,6 +207,11 @@ impl Engine {
     /// Where the run will end, in s: before its stop time if steps are multiples of something that does not fit.
     pub fn planned_end(&self) -> f64 {
         self.clock.end()
+    }
+
+    /// The experiment and the rules of the run.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// The network.
@@ -269,9 +294,8 @@ fn refresh_plan(
         wanted: &|s| refreshed[s] || improved(s),
         everybody: false,
     };
-    let answers = |inputs: &[usize]| {
-        inputs.iter().all(|&i| (of.response)(network.owner_of_input[i]).is_some())
-    };
+    let answers =
+        |inputs: &[usize]| inputs.iter().all(|&i| (of.response)(network.owner_of_input[i]).is_some());
     let unsolved = structure.loops.iter().filter(|l| !answers(&l.inputs)).cloned().collect();
     (Plan::new(network, structure, &of, settings.loops), unsolved)
 }

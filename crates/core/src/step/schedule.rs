@@ -84,9 +84,8 @@ impl Stage {
     /// Whether some input is a line between old and new values.
     pub(super) fn has_lines(&self) -> bool {
         let in_parts = self.mixed.iter().flatten().any(|part| part.seen == Seen::Between);
-        let line = |source: &InputSource| {
-            matches!(source, InputSource::Between | InputSource::BetweenInGroup)
-        };
+        let line =
+            |source: &InputSource| matches!(source, InputSource::Between | InputSource::BetweenInGroup);
         in_parts || self.sources.iter().any(|(_, source)| line(source))
     }
 }
@@ -180,6 +179,17 @@ impl Schedule {
         schedule
     }
 
+    /// When each of `n` members first steps: the number of its stage; 0 for all if nobody sees what another one has just made.
+    pub(crate) fn turns(&self, n: usize) -> Vec<usize> {
+        let mut turns = vec![0; n];
+        if self.chained {
+            for (k, stage) in self.stages.iter().enumerate().rev() {
+                stage.members.iter().for_each(|&s| turns[s] = k);
+            }
+        }
+        turns
+    }
+
     /// Another connection of `input`, from the same sources.
     pub(crate) fn replace(&mut self, input: usize, row: &Row) {
         let parts = self.stages.iter_mut().flat_map(|s| &mut s.mixed).flatten().map(|part| &mut part.sum);
@@ -254,7 +264,11 @@ impl Schedule {
                 mixed.push(seen);
                 continue;
             }
-            if inside { own.push(i) } else { held.push(i) }
+            if inside {
+                own.push(i)
+            } else {
+                held.push(i)
+            }
             if let Some(e) = network.external_of_input[i] {
                 special.push((i..i + 1, InputSource::External(e)));
             }

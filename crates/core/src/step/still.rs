@@ -61,7 +61,12 @@ impl Still<'_> {
     /// Outputs of member `s` for its inputs.
     pub fn answer(&mut self, s: usize, response: Response) -> Result<(), RunError> {
         let (span, phase) = (self.span, self.phase());
-        self.try_answer(s, response).map_err(|error| RunError::Subsystem { member: s, phase, span, error })?;
+        self.try_answer(s, response).map_err(|error| RunError::Subsystem {
+            member: s,
+            phase,
+            span,
+            error,
+        })?;
         let outputs = self.network.members[s].outputs.clone();
         let y = &self.y[outputs.clone()];
         if !self.allow_nonfinite && !is_finite(y) {

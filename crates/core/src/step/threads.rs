@@ -5,8 +5,8 @@
 //! is busy elsewhere delays nobody, and unequal jobs are shared out evenly. Who finds nothing looks for a while, since
 //! waking up costs more than most steps; then it sleeps.
 
-use crate::hold::Held;
 use super::schedule::{Schedule, Stage};
+use crate::hold::Held;
 use crate::network::{Member, Network};
 use crate::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,

@@ -1,10 +1,8 @@
 //! Systems that several tests share.
 #![allow(dead_code)]
 
-use powerbond_core::controller::{Fixed, StepBounds, Pi, Rejecting, StepController};
-use powerbond_core::correction::{
-    EffortSide, EnergyCorrection, Form, InputCorrection, Nepce, StepRatio,
-};
+use powerbond_core::controller::{Fixed, Pi, Rejecting, StepBounds, StepController};
+use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, InputCorrection, Nepce, StepRatio};
 use powerbond_core::estimator::{
     BigStep, Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
 };
@@ -227,8 +225,12 @@ pub fn engine(mut network: Network, stop: f64, method: &Method) -> Engine {
         "all" => vec![richardson(BigStep::Classic), richardson(BigStep::Modified), energy(), predictor()],
         _ => Vec::new(),
     };
-    let limits =
-        StepBounds { min_step: method.step / 100.0, max_step: 10.0 * method.step, min_rate: 0.2, max_rate: 1.5 };
+    let limits = StepBounds {
+        min_step: method.step / 100.0,
+        max_step: 10.0 * method.step,
+        min_rate: 0.2,
+        max_rate: 1.5,
+    };
     let controller: Box<dyn StepController> = match method.controller {
         "ecco" => Box::new(Pi::ecco(method.step, limits)),
         "rejecting" => Box::new(Rejecting::new(method.step, method.step / 100.0, 10.0 * method.step)),

@@ -78,11 +78,8 @@ pub struct Run {
 impl Run {
     /// Jacobi with a zero-order hold from 0 to `stop`; the first step is not split and the last one not shortened.
     pub fn new(rates: &[u32], step: f64, stop: f64) -> Self {
-        let settings = Settings {
-            end_rule: EndRule::Overshoot,
-            start_up: StartUp::Plain,
-            ..Settings::new(0.0, stop)
-        };
+        let settings =
+            Settings { end_rule: EndRule::Overshoot, start_up: StartUp::Plain, ..Settings::new(0.0, stop) };
         let kind = ScheduleKind::Jacobi { fast: Default::default() };
         Run { kind, rates: rates.to_vec(), order: 0, step, settings }
     }

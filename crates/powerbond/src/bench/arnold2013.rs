@@ -118,8 +118,8 @@ fn global(split: Split, k: u8) -> Result<Vec<Quantity>, Error> {
 fn structure(split: Split) -> Result<Vec<Quantity>, Error> {
     let engine = started(split).map_err(explain)?;
     let found = engine.structure();
-    let edges = found.map_or(f64::NAN, |s| s.edges.iter().map(Vec::len).sum::<usize>() as f64);
-    let nilpotency = found.and_then(|s| s.nilpotency).map_or(f64::NAN, |m| m as f64);
+    let edges = found.edges.iter().map(Vec::len).sum::<usize>() as f64;
+    let nilpotency = found.nilpotency.map_or(f64::NAN, |m| m as f64);
     let (e, m) = if split == Split::Dd { (0.0, 1.0) } else { (2.0, 2.0) };
     Ok(vec![
         Quantity::range("edges", "", "paper", e, e, edges),

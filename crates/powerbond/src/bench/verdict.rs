@@ -10,7 +10,7 @@ use super::quarter_car::{Case as QuarterCar, Split};
 use super::reference::{Distance, Path};
 use super::{Models, Plan, Quantity};
 use crate::Error;
-use powerbond_core::observe::verdict::{Limits, Word};
+use powerbond_core::observe::verdict::{VerdictLimits, Word};
 use powerbond_models::oscillator::{Body, Case, DOUBLE, MULTIPLE};
 use powerbond_models::{nonlinear_oscillator, pendula};
 use std::cell::OnceCell;
@@ -60,7 +60,7 @@ impl Subject {
         let n = prepared.names.outputs.len();
         let mut distance = Distance::new(reference.by_lines(), n);
         let outcome = prepared.run(&mut distance);
-        let findings = prepared.verdict.result(&Limits::default());
+        let findings = prepared.verdict.result(&VerdictLimits::default());
         match outcome {
             Ok(_) => {
                 Ok(Judged { true_error: distance.largest(), score: findings.score, word: findings.word })
@@ -301,7 +301,7 @@ fn choose(judged: &[Judged]) -> (f64, f64) {
 fn limits(models: &Models, runs: &[Run]) -> Result<Vec<Quantity>, Error> {
     let ((trustworthy, unreliable), other) =
         (choose(&half(models, runs, true)?), choose(&half(models, runs, false)?));
-    let wanted = Limits::default();
+    let wanted = VerdictLimits::default();
     let exactly = |name: &str, limit: f64, x: f64| Quantity::range(name, "", "default", limit, limit, x);
     let shown = |name: &str, x: f64| Quantity::range(name, "", "other half", 0.0, 1.0, x);
     Ok(vec![
@@ -558,7 +558,7 @@ mod tests {
                 }
             };
             play(&mut prepared.verdict, (0..=20).flat_map(climb));
-            prepared.verdict.result(&Limits::default()).inputs[0]
+            prepared.verdict.result(&VerdictLimits::default()).inputs[0]
         };
         let (smooth, jumped) = (findings(0.0), findings(100.0));
         assert_eq!(smooth.jump_max, 1.0);

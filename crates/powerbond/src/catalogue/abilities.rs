@@ -40,12 +40,10 @@ impl Ability {
         let exchanges = !member.inputs.is_empty() && !member.outputs.is_empty();
         match self {
             Ability::Restore => can.can_restore,
-            Ability::Refresh => {
-                can.can_refresh || (member.feed_through_known && member.feed_through.is_empty())
-            }
+            Ability::Refresh => can.can_refresh || !member.may_feed_through(),
             Ability::InputDerivatives(n) => can.input_derivatives >= n || member.inputs.is_empty(),
             Ability::OutputDerivatives => can.output_derivatives > 0 || member.outputs.is_empty(),
-            Ability::FeedThrough => member.feed_through_known || !exchanges,
+            Ability::FeedThrough => member.knows_feed_through() || !exchanges,
             Ability::FeedThroughValues => {
                 Ability::FeedThrough.is_in(member)
                     && (can.feed_through_values || member.feed_through.is_empty())

@@ -103,8 +103,7 @@ fn may_sub_step(member: &Member) -> bool {
 
 /// Whether an output of a member may depend on an input at the same instant.
 pub fn feeds_through(member: &Member) -> bool {
-    !member.feed_through.is_empty()
-        || (!member.feed_through_known && !member.inputs.is_empty() && !member.outputs.is_empty())
+    member.may_feed_through()
 }
 
 /// Wraps members that take values only and are to be fed with a tail; what the inputs of each member are given.

@@ -5,9 +5,10 @@ use crate::Error;
 use crate::number::short;
 use crate::prepare::never_ends;
 use crate::source::{At, Place};
-use powerbond_core::controller::{Fixed, StepBounds, Pi, Rejecting, StepController};
-use powerbond_core::correction::{FeedThroughGain, InputCorrection, Nepce, StepRatio};
+use powerbond_core::controller::{Fixed, Pi, Rejecting, StepBounds, StepController};
+use powerbond_core::correction::{InputCorrection, Nepce, StepRatio};
 use powerbond_core::estimator::{Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual};
+use powerbond_core::feed_through::{FeedThroughPair, GainSource};
 use powerbond_core::hold::{Extrapolation, Feed, Polynomial, Variable};
 use powerbond_core::network::{Names, Network, VariableName};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
@@ -169,58 +170,69 @@ pub fn correction(
         "literal" => StepRatio::Literal,
         _ => StepRatio::Growth,
     };
-    let gains = feed_through(spec, context)?;
-    let mut nepce = Nepce::new(context.network, alpha, ratio, gains, context.holds);
+    let uses = uses_feed_through(spec, context)?;
+    let mut nepce = Nepce::new(context.network, alpha, ratio, &uses);
     nepce.set_gated(spec.number("gated") == Some(1.0));
     Ok(Some(Box::new(nepce)))
 }
 
-fn feed_through(spec: &PolicySpec, context: &Context<'_>) -> Result<Vec<FeedThroughGain>, Error> {
+/// Which feed-through pairs of the network NEPCE takes into account; their gains are settled by [`settle_gains`].
+fn uses_feed_through(spec: &PolicySpec, context: &Context<'_>) -> Result<Vec<bool>, Error> {
     let network = context.network;
-    let mut gains = vec![FeedThroughGain::Ignored; network.feed_through.len()];
-    let Some(knob) = spec.knob("feed_through") else { return Ok(gains) };
+    let Some(knob) = spec.knob("feed_through") else { return Ok(vec![false; network.feed_through.len()]) };
     let fail = |message: String| Err(Error::input(knob.place(), message));
-    match &knob.value {
-        KnobValue::Word(word) if word == "identified" => gains.fill(FeedThroughGain::Model),
-        KnobValue::Word(word) if word == "model" => {
-            for (m, member) in network.members.iter().enumerate() {
-                let name = &context.names.subsystems[m];
-                if !member.feed_through_known && !member.inputs.is_empty() && !member.outputs.is_empty() {
-                    return fail(format!(
-                        "`{name}` does not say which outputs its inputs feed through. Give the values in a table: \
-                         feed_through = {{ \"{name}.output/{name}.input\" = 1.0 }}"
-                    ));
-                }
-                if !member.feed_through.is_empty() && !member.capabilities.feed_through_values {
-                    let (o, i) = network.feed_through[member.feed_through.start];
-                    return fail(format!(
-                        "`{name}` cannot tell its ∂y/∂u. Give the values in a table: feed_through = {{ \"{}/{}\" = 1.0 }}",
-                        context.names.outputs[o], context.names.inputs[i]
-                    ));
-                }
-                gains[member.feed_through.clone()].fill(FeedThroughGain::Model);
+    if matches!(&knob.value, KnobValue::Word(word) if word == "model") {
+        for (m, member) in network.members.iter().enumerate() {
+            let name = &context.names.subsystems[m];
+            if !member.knows_feed_through() && member.may_feed_through() {
+                return fail(format!(
+                    "it is unknown which outputs of `{name}` depend on which of its inputs at the same instant, and it could not be \
+                     probed. Declare them with `feed_through` in `[subsystems.{name}]`, and give the values in a table: \
+                     feed_through = {{ \"{name}.output/{name}.input\" = 1.0 }}"
+                ));
+            }
+            let pairs = &network.feed_through[member.feed_through.clone()];
+            if let Some(pair) = pairs.iter().find(|pair| pair.gain == GainSource::Unknown) {
+                return fail(format!(
+                    "`{name}` neither gives its ∂y/∂u nor recomputes its outputs while time stands still. Give the values in a \
+                     table: feed_through = {{ \"{}/{}\" = 1.0 }}, or write feed_through = \"identified\"",
+                    context.names.outputs[pair.output], context.names.inputs[pair.input]
+                ));
             }
         }
+    }
+    let given = matches!(knob.value, KnobValue::ByName(_));
+    let is_given = |gain: GainSource| matches!(gain, GainSource::Given(_));
+    Ok(network.feed_through.iter().map(|pair| !given || is_given(pair.gain)).collect())
+}
+
+/// Enters where the correction wants the gains of feed-through to come from: what is given in a table, or identified.
+pub fn settle_gains(spec: &PolicySpec, network: &mut Network, names: &Names) -> Result<(), Error> {
+    let Some(knob) = spec.knob("feed_through").filter(|_| spec.name() == "nepce") else { return Ok(()) };
+    match &knob.value {
+        KnobValue::Word(word) if word == "identified" => {
+            network.feed_through.iter_mut().for_each(|pair| pair.gain = GainSource::Identified);
+        }
         KnobValue::ByName(given) => {
-            let pairs: Vec<String> = network
-                .feed_through
-                .iter()
-                .map(|&(o, i)| format!("{}/{}", context.names.outputs[o], context.names.inputs[i]))
-                .collect();
+            let name = |pair: &FeedThroughPair| {
+                format!("{}/{}", names.outputs[pair.output], names.inputs[pair.input])
+            };
+            let pairs: Vec<String> = network.feed_through.iter().map(name).collect();
             for (name, value) in given {
                 let Some(pair) = pairs.iter().position(|p| p == name) else {
                     let hint = match pairs.is_empty() {
                         true => " No subsystem has feed-through.".to_owned(),
                         false => hint(name, pairs.iter().map(String::as_str)),
                     };
-                    return fail(format!("`{name}` is no feed-through pair `output/input`.{hint}"));
+                    let message = format!("`{name}` is no feed-through pair `output/input`.{hint}");
+                    return Err(Error::input(knob.place(), message));
                 };
-                gains[pair] = FeedThroughGain::Given(*value);
+                network.feed_through[pair].gain = GainSource::Given(*value);
             }
         }
         _ => {}
     }
-    Ok(gains)
+    Ok(())
 }
 
 /// How wrong a step was.
@@ -288,7 +300,7 @@ pub fn controller(
     let shortest = can().filter_map(|(c, rate)| Some(c.min_step? * rate)).fold(0.0, f64::max);
     let longest = can().filter_map(|(c, rate)| Some(c.max_step? * rate)).fold(f64::INFINITY, f64::min);
     let (least, most) = if jumps { (1e-7, 1e-3) } else { (1e-6, 1e-2) };
-    let limits = Limits {
+    let limits = StepBounds {
         min_step: spec.number("min_step").unwrap_or(least * context.duration).max(shortest),
         max_step: spec.number("max_step").unwrap_or(most * context.duration).min(longest).max(shortest),
         min_rate: spec.number("min_rate").unwrap_or(0.2),

@@ -66,13 +66,13 @@ fn side(
         let of = &network.members[ports[p].subsystem];
         network.feed_through[of.feed_through.clone()]
             .iter()
-            .any(|&(output, _)| terms(p).iter().any(|t| t.y == output))
+            .any(|pair| terms(p).iter().any(|t| t.y == pair.output))
     };
 
     let by_user = |p: &usize| takers.is_some_and(|list| list.contains(&ports[*p].subsystem));
     let by_unit = |p: &usize| terms(*p).iter().all(|t| takes_effort(context, t.u, t.y) == Some(true));
     let by_structure =
-        |p: &usize| !feeds_through(*p) && network.members[ports[*p].subsystem].feed_through_known;
+        |p: &usize| !feeds_through(*p) && network.members[ports[*p].subsystem].knows_feed_through();
     let all = 0..ports.len();
     let mut candidates: Vec<usize> = all.clone().filter(by_user).collect();
     if candidates.is_empty() {
@@ -103,7 +103,7 @@ fn side(
         Some(mu) => mu,
         None => {
             if let Some(&p) =
-                givers.iter().find(|&&p| !network.members[ports[p].subsystem].feed_through_known)
+                givers.iter().find(|&&p| !network.members[ports[p].subsystem].knows_feed_through())
             {
                 return fail(format!(
                     "bond `{name}`: `{}` does not say whether its force depends on its input at the same instant, so μ has no rule. \

@@ -11,7 +11,9 @@ mod spec;
 
 pub use abilities::{Ability, Without, without};
 pub use auto::{Class, Feeding, feeds, feeds_through, too_wide};
-pub use build::{Context, FIRST_STEP, clamps, controller, correction, estimator, extrapolation, schedule};
+pub use build::{
+    Context, FIRST_STEP, clamps, controller, correction, estimator, extrapolation, schedule, settle_gains,
+};
 pub use spec::{KnobValue, PolicySpec, check_knob, knob_number};
 
 /// What a method is for.

@@ -5,14 +5,16 @@ mod layout;
 mod svg;
 
 use crate::catalogue::{self, Ability, Kind, Without};
+use crate::number::short;
 use crate::simulators;
 use crate::source::At;
 use crate::system::{Refresh, SimulatorSpec};
 use crate::{Error, Prepared, System};
-use powerbond_core::feed_through::{AlgebraicLoop, Asymptotics, Structure};
+use powerbond_core::feed_through::{AlgebraicLoop, Asymptotics, LoopGain, Structure};
 use powerbond_core::hold::Feed;
 use powerbond_core::network::{Names, Network};
 use powerbond_core::observe::Nobody;
+use powerbond_core::run::Engine;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -157,6 +159,12 @@ pub struct LoopCheck {
     pub inputs: Vec<String>,
     /// A shortest way round: input, output, input, … of the subsystems that it passes.
     pub path: Vec<String>,
+    /// It is solved at every communication point; else every exchange lags a step behind.
+    pub solved: bool,
+    /// The product of all gains on that way at the start, where they are known.
+    pub gain: Option<f64>,
+    /// By what factor a disturbance would grow from step to step if it is not solved, with holds of order 0, 1 and 2.
+    pub growth: Option<[f64; 3]>,
 }
 
 /// `A(G)`: 1 in row ν and column μ if input ν depends on input μ at the same instant.
@@ -238,9 +246,9 @@ impl System {
                 other => Some(other),
             },
         };
-        let structure = prepared.engine.structure().cloned();
-        let structure = structure.unwrap_or_else(|| Structure::of(prepared.engine.network()));
-        let mut check = Check::new(self, &prepared, &structure);
+        let structure = prepared.engine.structure().clone();
+        let gains = if failure.is_none() { prepared.engine.loop_gains() } else { Vec::new() };
+        let mut check = Check::new(self, &prepared, &structure, &gains);
         check.warnings.extend(failure.as_ref().map(Error::to_string));
         check.failure = failure;
         check.findings = self.findings()?;
@@ -279,12 +287,12 @@ impl System {
 }
 
 impl Check {
-    fn new(system: &System, prepared: &Prepared, structure: &Structure) -> Self {
+    fn new(system: &System, prepared: &Prepared, structure: &Structure, gains: &[Option<LoopGain>]) -> Self {
         let (network, names) = (prepared.engine.network(), &prepared.names);
         let text = |list: &[usize]| list.iter().map(|&i| names.inputs[i].to_string()).collect::<Vec<_>>();
         let quality = structure.asymptotics(network, &prepared.refreshed);
         let mut warnings = prepared.warnings.clone();
-        warnings.extend(structure_warnings(structure, names));
+        warnings.extend(engine_warnings(&prepared.engine, names));
         warnings.extend(estimate_warnings(system, prepared, structure, &quality));
         Check {
             system: system.name.clone(),
@@ -294,7 +302,17 @@ impl Check {
             loops: structure
                 .loops
                 .iter()
-                .map(|l| LoopCheck { inputs: text(&l.inputs), path: loop_path(l, names) })
+                .enumerate()
+                .map(|(k, l)| {
+                    let gain = gains.get(k).copied().flatten();
+                    LoopCheck {
+                        inputs: text(&l.inputs),
+                        path: loop_path(l, names),
+                        solved: !prepared.engine.unsolved_loops().contains(l),
+                        gain: gain.map(|g| g.product),
+                        growth: gain.map(|g| g.growth),
+                    }
+                })
                 .collect(),
             order: structure.order.iter().map(|&s| names.subsystems[s].clone()).collect(),
             nilpotency: structure.nilpotency,
@@ -322,23 +340,57 @@ pub(crate) fn loop_text(found: &AlgebraicLoop, names: &Names) -> String {
     path.iter().cloned().chain([first]).collect::<Vec<_>>().join(" → ")
 }
 
-/// What the feed-through graph warns of.
-pub(crate) fn structure_warnings(structure: &Structure, names: &Names) -> Vec<String> {
-    let unknown = structure.unknown.iter().map(|&s| {
+/// What the engine cannot do on this system, known before the run.
+pub(crate) fn engine_warnings(engine: &Engine, names: &Names) -> Vec<String> {
+    let name = |s: usize| &names.subsystems[s];
+    let unknown = engine.structure().unknown.iter().map(|&s| {
         format!(
             "`{}` does not say which outputs depend on which inputs at the same instant: algebraic loops through it are not seen. \
              Declare them with `feed_through = [[\"output\", \"input\"], …]`, or write `feed_through = \"probe\"`",
-            names.subsystems[s]
+            name(s)
         )
     });
-    let loops = structure.loops.iter().map(|found| {
+    let loops = engine.unsolved_loops().iter().map(|found| {
+        let network = engine.network();
+        let unable = |&&i: &&usize| !network.members[network.owner_of_input[i]].capabilities.can_refresh;
+        let who = found.inputs.iter().find(unable).map_or("a subsystem", |&i| name(network.owner_of_input[i]));
         format!(
-            "algebraic loop `{}`: it is solved at the start; from then on every exchange lags a step behind, which is stable only \
-             if the gain around the loop is below 1",
+            "algebraic loop `{}`: it is solved at the start, but not in the run, since the outputs of `{who}` cannot be re-read with \
+             other inputs while time stands still. Every exchange lags a step behind, which is stable for small loop gains only; \
+             `powerbond check` tells the gain",
             loop_text(found, names)
         )
     });
-    unknown.chain(loops).collect()
+    let deaf = engine.deaf_to_events().iter().map(|&s| {
+        format!(
+            "`{}` passes a discontinuity of its inputs on at the same instant, but its outputs cannot be re-read with the new inputs \
+             while time stands still: after the discontinuity they lag a step behind",
+            name(s)
+        )
+    });
+    let moved = engine.moved_jumps().iter().map(|moved| {
+        let what = moved.input.map_or("a change of the scenario".to_owned(), |i| {
+            format!("the discontinuity of `{}`", names.inputs[i])
+        });
+        format!(
+            "{what} at {} s comes at {} s: steps are multiples of what a subsystem steps in",
+            short(moved.from),
+            short(moved.to)
+        )
+    });
+    unknown.chain(loops).chain(deaf).chain(moved).chain(early_end(engine)).collect()
+}
+
+/// Steps that are multiples of something may not fit into the run.
+fn early_end(engine: &Engine) -> Option<String> {
+    let (end, stop) = (engine.planned_end(), engine.settings().stop);
+    (end < stop).then(|| {
+        format!(
+            "the run ends at {} s instead of {} s: steps are multiples of what a subsystem steps in, and the rest is none",
+            short(end),
+            short(stop)
+        )
+    })
 }
 
 /// What the user of a Richardson estimate should know on this system.
@@ -416,10 +468,10 @@ fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> 
         };
         let output = |o: usize| {
             let name = names.outputs[o].variable.clone();
-            let through = network.feed_through_pairs().filter(|&(output, _)| output == o);
+            let through = network.feed_through.iter().filter(|pair| pair.output == o);
             OutputCheck {
                 unit: unit(&name),
-                feeds_through: through.map(|(_, i)| names.inputs[i].variable.clone()).collect(),
+                feeds_through: through.map(|pair| names.inputs[pair.input].variable.clone()).collect(),
                 estimate: reason(quality[o]),
                 name,
             }
@@ -430,13 +482,7 @@ fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> 
             rate: prepared.rates[s],
             step: prepared.step / f64::from(prepared.rates[s]),
             refreshed: prepared.refreshed.contains(&s),
-            feed_through: if member.feed_through_known {
-                "declared"
-            } else if member.probed.is_some() {
-                "probed"
-            } else {
-                "unknown"
-            },
+            feed_through: member.evidence.word(),
             inputs: member.inputs.clone().map(input).chain(packets(name, 1).map(packet_input)).collect(),
             outputs: member.outputs.clone().map(output).chain(packets(name, 0).map(packet_output)).collect(),
             can: Can {

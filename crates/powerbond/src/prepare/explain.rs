@@ -42,25 +42,15 @@ impl Prepared {
                     when(span)
                 ),
             },
-            RunError::NoWayBack { member } => Error::input(
+            RunError::NoRestore { member } => Error::input(
                 None,
                 format!(
-                    "{}: the method takes steps back, and this subsystem cannot go back to a saved state. The energy and \
-                     predictor estimates need no way back",
+                    "{}: the method takes steps back, and the state of this subsystem cannot be saved and restored. The energy and \
+                     predictor estimates do without",
                     names.subsystems[*member]
                 ),
             ),
-            RunError::FeedThrough { output, input } => {
-                let member = self.engine.network().owner_of_output[*output];
-                Error::input(
-                    self.declared_at[member].clone(),
-                    format!(
-                        "`{}` depends on `{}` at the same instant: it changed with it at the start. Add the pair to `feed_through`",
-                        names.outputs[*output], names.inputs[*input]
-                    ),
-                )
-            }
-            RunError::InitialLoop { inputs, change, passes } => {
+            RunError::Loop { inputs, change, passes, span } => {
                 let structure = Structure::of(self.engine.network());
                 let known = structure.loops.iter().find(|l| inputs.iter().all(|i| l.inputs.contains(i)));
                 let through = known.map_or_else(
@@ -73,26 +63,30 @@ impl Prepared {
                     },
                     |found| format!("`{}`", loop_text(found, names)),
                 );
+                let key = if span.start <= self.start { "initial" } else { "loops" };
                 Error::Accuracy {
                     message: format!(
-                        "the initial values of the algebraic loop {through} do not settle: after {passes} passes they still \
-                         change by {change:.1e} (relative). Either it has no solution (a loop gain of 1), or it needs better start \
-                         values or a larger `initial = {{ tolerance = … }}` in `[simulation]`"
+                        "the algebraic loop {through} was not solved at t = {} s: after {passes} passes its values still change by \
+                         {change:.1e} (relative). Either it has no solution (a loop gain of 1), or it needs better start values or a \
+                         larger `{key} = {{ tolerance = … }}` in `[simulation]`",
+                        span.end
                     ),
                 }
             }
-            RunError::Rejections { span, norm, count, blame } => {
+            RunError::Rejections { span, norm, count, blame, cause } => {
                 let what = match blame {
                     Some(Blame::Output(output)) => format!(", most of it from `{}`", names.outputs[*output]),
                     Some(Blame::Input(input)) => format!(", most of it from `{}`", names.inputs[*input]),
                     Some(Blame::Bond(bond)) => format!(", most of it from bond `{}`", names.bonds[*bond]),
                     None => String::new(),
                 };
+                let cause =
+                    cause.as_ref().map_or(String::new(), |cause| format!(". {}", self.explain(cause)));
                 Error::Accuracy {
                     message: format!(
-                        "{} failed {count} time(s); its error norm is still {norm:.4} (1 is allowed){what}. A larger tolerance or a \
-                         smaller `min_step` may help; `at_floor = \"keep\"` goes on and counts such steps",
-                        when(span)
+                        "{} failed {count} time(s); its error norm is still {norm:.4} (1 is allowed){what}{cause}. {}",
+                        when(span),
+                        self.advice_at_floor(blame.as_ref())
                     ),
                 }
             }
@@ -104,6 +98,33 @@ impl Prepared {
                     names.bonds[*bond], span.end
                 ),
             },
+        }
+    }
+}
+
+impl Prepared {
+    /// What may help where no step is short enough.
+    fn advice_at_floor(&self, blame: Option<&Blame>) -> String {
+        let network = self.engine.network();
+        let lags = |o: usize| {
+            let s = network.owner_of_output[o];
+            let sources = network.members[s].inputs.clone().flat_map(|i| network.wiring.sources(i));
+            let mut near = sources.map(|(o, _)| network.owner_of_output[o]).chain([s]);
+            near.find(|&s| network.members[s].may_feed_through() && !self.refreshed.contains(&s))
+        };
+        let blamed = match blame {
+            Some(Blame::Output(o)) => lags(*o),
+            _ => None,
+        };
+        match blamed {
+            Some(s) => format!(
+                "`{}` gives outputs that depend on its inputs at the same instant and lag a step behind them, so this part of the \
+                 error shrinks no faster than the step: `refresh = true` or a higher `hold` takes it away; a larger tolerance or \
+                 `at_floor = \"keep\"` lives with it",
+                self.names.subsystems[s]
+            ),
+            None => "A larger tolerance or a smaller `min_step` may help; `at_floor = \"keep\"` goes on and counts such steps"
+                .to_owned(),
         }
     }
 }

@@ -6,7 +6,9 @@ use crate::catalogue::{self, Ability, Kind, PolicySpec, Without, feeds_through};
 use crate::source::{At, Place};
 use crate::system::{FeedThroughSpec, Identify, Refresh, System};
 use powerbond_core::feed_through::identify::{Identifier, Role};
+use powerbond_core::feed_through::{Probe, ProbeOutcome, probe};
 use powerbond_core::network::{Names, Network};
+use powerbond_core::subsystem::Setup;
 use powerbond_core::suggest::hint;
 
 impl System {
@@ -71,23 +73,49 @@ impl System {
         }
         let mut members: Vec<(usize, Role)> = improved.iter().map(|&s| (s, Role::Improved)).collect();
         members.extend(known.into_iter().filter(|s| !improved.contains(s)).map(|s| (s, Role::Known)));
-        if matches!(self.method.identify, Identify::All) {
-            members.extend(refresh.iter().map(|&s| (s, Role::Waiting)));
-        }
         let usable = |i: usize| !is_discrete(network, names, i);
         let identifier = Identifier::new(network, &members, usable);
         Ok((!identifier.is_empty()).then_some(identifier))
     }
 
-    /// Members whose feed-through is found out, or tested against the file, at the start.
-    pub(super) fn probed(&self, network: &Network, names: &Names) -> Vec<usize> {
+    /// Probes the feed-through of subsystems on scratch instances: found where it is unknown, tested where the file declares it.
+    pub(super) fn probe_feed_through(
+        &self,
+        network: &mut Network,
+        names: &Names,
+        setup: &Setup,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        for Probe { member, outcome } in probe(network, &self.probed(network, names), setup) {
+            let name = &names.subsystems[member];
+            match outcome {
+                ProbeOutcome::Found | ProbeOutcome::Agrees | ProbeOutcome::NoScratch => {}
+                ProbeOutcome::Contradicts { output, input } => {
+                    let place = self.declared_at(names)[member].clone();
+                    let (output, input) = (&names.outputs[output], &names.inputs[input]);
+                    let message = format!(
+                        "`{output}` depends on `{input}` at the same instant: it changed with it at the start. Add the pair to \
+                         `feed_through`"
+                    );
+                    return Err(Error::input(place, message));
+                }
+                ProbeOutcome::Failed(error) => {
+                    warnings.push(format!("{name}: its direct feed-through could not be probed: {error}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Members whose feed-through is probed.
+    fn probed(&self, network: &Network, names: &Names) -> Vec<usize> {
         let wanted = |s: &usize| {
             let spec = self.subsystems.iter().find(|spec| spec.name.value == names.subsystems[*s]);
             match spec.and_then(|spec| spec.feed_through.as_ref()) {
                 Some(FeedThroughSpec::Probe) => true,
                 Some(FeedThroughSpec::Unknown) => false,
                 Some(FeedThroughSpec::Pairs(_)) => self.simulation.probe,
-                None => self.simulation.probe && !network.members[*s].feed_through_known,
+                None => self.simulation.probe && !network.members[*s].knows_feed_through(),
             }
         };
         (0..network.members.len()).filter(wanted).collect()

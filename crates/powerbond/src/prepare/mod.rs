@@ -16,7 +16,7 @@ use crate::number::short;
 use crate::open_ends;
 use crate::scenario::Effects;
 use crate::simulators::{self, SharedLog};
-use crate::source::{At, Place};
+use crate::source::At;
 use crate::system::{BondPort, System, misfit};
 use crate::timing::{Timed, Timing};
 use inputs::{followed, twins};
@@ -26,7 +26,7 @@ use powerbond_core::network::{BondSpec, ConnectionSpec, Names, NetworkBuilder, P
 use powerbond_core::observe::verdict::{Circumstances, Verdict};
 use powerbond_core::observe::{Both, Observer};
 use powerbond_core::run::{Engine, Outcome, Policies, Settings};
-use powerbond_core::subsystem::ValueKind;
+use powerbond_core::subsystem::{Setup, ValueKind};
 use powerbond_core::time::EndRule;
 use record::{column, port_names};
 use std::sync::Arc;
@@ -78,23 +78,12 @@ pub struct Prepared {
     pub feeds: Vec<Feed>,
     /// What FMUs said.
     pub log: SharedLog,
-    /// Where the feed-through of each subsystem is declared, if the file does.
-    declared_at: Vec<Option<Place>>,
 }
 
 impl Prepared {
     /// Makes the whole run; errors get names.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let outcome = self.engine.run(&mut Both(&mut self.verdict, observer));
-        for &s in self.engine.lowered() {
-            self.refreshed.retain(|&r| r != s);
-            self.classes[s] = self.classes[s].without_refresh();
-            self.warnings.push(format!(
-                "`{}` says that it recomputes its outputs while time stands still, and does not: it is not refreshed (class {})",
-                self.names.subsystems[s],
-                self.classes[s].name()
-            ));
-        }
         outcome.map_err(|error| self.explain(&error))
     }
 
@@ -129,6 +118,8 @@ impl System {
         let (mut network, names) =
             builder.build().map_err(|e| Error::input(self.place_of(&e), self.advise(&e)))?;
 
+        self.probe_feed_through(&mut network, &names, &Setup { start, stop }, &mut warnings)?;
+        catalogue::settle_gains(&self.method.correction, &mut network, &names)?;
         let holds = self.holds(&network, &names)?;
         let rates = self.rates(&names, step)?;
         self.warn_of_holds(&network, &names, &holds, &rates, &mut warnings);
@@ -175,7 +166,6 @@ impl System {
             changes: effects.changes(&network, &names, &mut warnings),
             quantum,
             refresh: refresh.clone(),
-            probe: self.probed(&network, &names),
             allow_nonfinite,
             ..self.settings(start, stop)
         };
@@ -183,7 +173,6 @@ impl System {
             recorded.into_iter().filter_map(|name| column(&names, &name).map(|c| (name, c))).collect();
         Ok(Prepared {
             refreshed: refresh,
-            declared_at: self.declared_at(&names),
             ports: port_names(&network, &names),
             engine: Engine::new(network, policies, settings),
             names,
@@ -324,7 +313,7 @@ impl System {
             quadrature: self.method.quadrature,
             initial: s.initial,
             sample_feed_through: true,
-            slopes: self.method.slopes.value,
+            output_derivatives: self.method.slopes.value,
             ..Settings::new(start, stop)
         }
     }

@@ -86,8 +86,8 @@ pub fn choices(prepared: &Prepared) -> Choices {
     let steps = engine.statistics().accepted.max(1) as f64;
     let counts = engine.order_counts();
     let driving = engine.driving();
-    let limited = driving.map_or(&[][..], |e| e.limited());
-    let noise = driving.map_or(&[][..], |e| e.noise());
+    let limited = driving.map_or(&[][..], |e| e.diagnostics().limited);
+    let noise = driving.map_or(&[][..], |e| e.diagnostics().noise);
     let shown = !counts.is_empty() || !limited.is_empty();
     let input = |i: usize| InputChoice {
         name: names.inputs[i].to_string(),

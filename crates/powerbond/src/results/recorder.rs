@@ -213,7 +213,7 @@ impl Recorder {
         if let Some(coupled) = &self.orders {
             let place = report.limited_by.and_then(|i| coupled.binary_search(&i).ok());
             self.energy.field(place.map_or(0.0, |k| (k + 1) as f64));
-            let order = |i: usize| step.jumps.map_or(f64::NAN, |jumps| f64::from(jumps.order[i]));
+            let order = |i: usize| step.defects.map_or(f64::NAN, |defects| f64::from(defects.order[i]));
             coupled.iter().take(MOST_ORDERS).for_each(|&i| self.energy.field(order(i)));
         }
         for (k, (flow, ports)) in step.flows.iter().zip(&step.bonds.bonds).enumerate() {
@@ -299,7 +299,7 @@ const MOST_ORDERS: usize = 64;
 /// Coupled inputs, where orders vary or inputs limit the step: the n-th one is number n in the column `limited_by`.
 fn orders(prepared: &Prepared) -> Option<Vec<usize>> {
     let engine = &prepared.engine;
-    let limits = engine.driving().is_some_and(|e| !e.limited().is_empty());
+    let limits = engine.driving().is_some_and(|e| !e.diagnostics().limited.is_empty());
     let network = engine.network();
     let coupled = (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i));
     (limits || !engine.order_counts().is_empty()).then(|| coupled.collect())

@@ -313,9 +313,7 @@ impl Summary {
         let elapsed = reached - prepared.start;
         let subsystems = subsystems(prepared);
         let mut warnings = prepared.warnings.clone();
-        if let Some(structure) = engine.structure() {
-            warnings.extend(check::structure_warnings(structure, &prepared.names));
-        }
+        warnings.extend(check::engine_warnings(engine, &prepared.names));
         let bonds = bonds(prepared, elapsed);
         let total = |part: fn(&BondSummary) -> f64| bonds.iter().map(part).sum::<f64>();
         let (exchanged, residual) = (total(|b| b.exchanged), total(|b| b.residual));

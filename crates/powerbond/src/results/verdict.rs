@@ -402,10 +402,11 @@ impl Judge<'_> {
     /// What the jumps of inputs tell: discontinuities that nobody knew of, and noise that no step can go below.
     fn jumps(&self, out: &mut Vec<Reason>) {
         let findings = self.findings;
-        let Some(driving) = self.prepared.engine.driving().filter(|e| !e.limited().is_empty()) else {
+        let Some(driving) = self.prepared.engine.driving().filter(|e| !e.diagnostics().limited.is_empty())
+        else {
             return;
         };
-        if let Some((count, worst)) = driving.crossed() {
+        if let Some((count, worst)) = driving.diagnostics().crossed {
             let name = self.name(worst.input);
             let others = if count > 1 { format!("; {count} such steps in all") } else { String::new() };
             let text = format!(
@@ -425,8 +426,10 @@ impl Judge<'_> {
         }
         let tolerance =
             self.system.method.estimator.number("tolerance").unwrap_or(catalogue::DEFAULT_TOLERANCE);
-        for (f, noise) in
-            findings.inputs.iter().map(|f| (f, driving.noise().get(f.input).copied().unwrap_or(0.0)))
+        for (f, noise) in findings
+            .inputs
+            .iter()
+            .map(|f| (f, driving.diagnostics().noise.get(f.input).copied().unwrap_or(0.0)))
         {
             // What a line through noisy points makes of it.
             let share = if f.spread > 0.0 { 10.0 * noise / f.spread } else { 0.0 };

@@ -7,7 +7,7 @@ use crate::simulators;
 use crate::source::At;
 use crate::system::{SimulatorSpec, System};
 use powerbond_core::network::{Names, Network, NetworkBuilder, Row, VariableName};
-use powerbond_core::run::Change;
+use powerbond_core::run::{Change, ParameterChange};
 use powerbond_core::subsystem::{Causality, ValueKind, Variable};
 use powerbond_core::suggest::hint;
 use powerbond_core::time::signal::{Modifier, Signal};
@@ -114,7 +114,7 @@ impl Effects {
         let mut of_outputs = vec![Modifier::None; network.n_outputs];
         let mut changes: Vec<Change> = Vec::new();
         for effect in &self.effects {
-            let mut change = Change { time: effect.time, rows: Vec::new(), settings: Vec::new() };
+            let mut change = Change { time: effect.time, rows: Vec::new(), parameters: Vec::new() };
             let mut touched: Vec<usize> = Vec::new();
             match effect.target {
                 Target::Free(_) => continue,
@@ -146,8 +146,12 @@ impl Effects {
                 }
                 Target::Parameter(variable, start) => {
                     let member = names.subsystems.iter().position(|s| *s == effect.name.subsystem);
-                    let setting = member.map(|m| (m, variable, effect.modifier.apply(start)));
-                    change.settings.extend(setting);
+                    let setting = member.map(|member| ParameterChange {
+                        member,
+                        variable,
+                        value: effect.modifier.apply(start),
+                    });
+                    change.parameters.extend(setting);
                 }
             }
             for i in touched {

@@ -14,7 +14,7 @@ use crate::scenario::Scenario;
 use crate::source::{At, Source};
 use powerbond_core::energy::Quadrature;
 use powerbond_core::network::VariableName;
-use powerbond_core::run::Initial;
+use powerbond_core::step::LoopRules;
 use powerbond_core::time::EndRule;
 use powerbond_models::ParameterValue;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub struct Simulation {
     /// What happens at the end.
     pub end: EndRule,
     /// How consistent initial values are found.
-    pub initial: Initial,
+    pub initial: LoopRules,
     /// Find feed-through that nobody declares, and test what the file declares, at the start.
     pub probe: bool,
     /// Parameter files (SSP's `.ssv`) that were read, in the order of precedence, the lowest first.

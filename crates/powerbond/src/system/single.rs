@@ -6,7 +6,7 @@ use super::{
 use crate::Error;
 use crate::source::{At, Source};
 use powerbond_core::network::VariableName;
-use powerbond_core::run::Initial;
+use powerbond_core::step::LoopRules;
 use powerbond_core::time::EndRule;
 use powerbond_fmi::Fmu;
 use powerbond_fmi::description::Causality;
@@ -43,7 +43,7 @@ pub fn system(path: &Path) -> Result<System, Error> {
             output_interval: None,
             land_on_output: At::default(false),
             end: EndRule::Exact,
-            initial: Initial::default(),
+            initial: LoopRules::default(),
             probe: true,
             params: Vec::new(),
             real_time: None,

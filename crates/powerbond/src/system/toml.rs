@@ -14,7 +14,7 @@ use crate::source::{At, Source};
 use ::toml::de::DeTable;
 use powerbond_core::energy::Quadrature;
 use powerbond_core::network::VariableName;
-use powerbond_core::run::Initial;
+use powerbond_core::step::LoopRules;
 use powerbond_core::suggest::hint;
 use powerbond_core::time::EndRule;
 use std::path::Path;
@@ -227,7 +227,7 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
         } else {
             EndRule::Exact
         },
-        initial: get("initial").map_or_else(|| Ok(Initial::default()), initial)?,
+        initial: get("initial").map_or_else(|| Ok(LoopRules::default()), initial)?,
         probe: get("probe").map_or(Ok(true), |n| Ok(n.flag()?.value))?,
         params: Vec::new(),
         real_time: None,
@@ -236,9 +236,9 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
 }
 
 /// How consistent initial values are found.
-fn initial(node: Node<'_>) -> Result<Initial, Error> {
+fn initial(node: Node<'_>) -> Result<LoopRules, Error> {
     let table = node.table("`initial`", &["tolerance", "iterations", "passes"])?;
-    let mut rules = Initial::default();
+    let mut rules = LoopRules::default();
     if let Some(tolerance) = table.get("tolerance") {
         rules.tolerance = tolerance.number()?.value;
         if rules.tolerance <= 0.0 || rules.tolerance >= 1.0 {

@@ -4,13 +4,13 @@ use super::reader::Node;
 use crate::Error;
 use crate::number::{share, short, small_share};
 use crate::source::At;
-use powerbond_core::observe::verdict::Limits;
+use powerbond_core::observe::verdict::VerdictLimits;
 
 /// `[verdict]`.
 #[derive(Clone, Debug)]
 pub struct VerdictSpec {
     /// Of the score and its explanations.
-    pub limits: Limits,
+    pub limits: VerdictLimits,
     /// |residual| over exchanged energy of a bond above this is a reason.
     pub residual: f64,
     /// Share of steps over tolerance, or at the step floor, above this is a reason to check.
@@ -26,7 +26,7 @@ pub struct VerdictSpec {
 impl Default for VerdictSpec {
     fn default() -> Self {
         VerdictSpec {
-            limits: Limits::default(),
+            limits: VerdictLimits::default(),
             residual: 0.05,
             over_tolerance: 0.1,
             capped: 0.5,
@@ -74,7 +74,7 @@ impl VerdictSpec {
         }
         spec.max_error = table.get("max_error").map(allowed).transpose()?;
         spec.max_energy_residual = table.get("max_energy_residual").map(allowed).transpose()?;
-        let Limits { trustworthy, unreliable, .. } = spec.limits;
+        let VerdictLimits { trustworthy, unreliable, .. } = spec.limits;
         if trustworthy > unreliable {
             return node.fail(format!(
                 "`trustworthy` ends at {trustworthy} and `unreliable` begins at {unreliable}; the first must not be larger"

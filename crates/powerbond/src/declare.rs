@@ -3,9 +3,11 @@
 use crate::Error;
 use crate::source::At;
 use crate::system::{FeedThroughSpec, SubsystemSpec};
+use powerbond_core::network::NameIndex;
 use powerbond_core::subsystem::wrapper::Wrapper;
 use powerbond_core::subsystem::{Causality, FeedThrough, Info, Subsystem};
 use powerbond_core::suggest::hint;
+use std::collections::BTreeSet;
 
 /// The simulator with the feed-through that its `[subsystems.name]` declares, if it does.
 pub fn apply(spec: &SubsystemSpec, simulator: Box<dyn Subsystem>) -> Result<Box<dyn Subsystem>, Error> {
@@ -32,19 +34,22 @@ type Names = (At<String>, At<String>);
 
 /// Names become indices of variables.
 fn pairs(spec: &SubsystemSpec, names: &[Names], info: &Info) -> Result<Vec<(usize, usize)>, Error> {
+    let places: NameIndex<&str> = info.variables.iter().map(|v| v.name.as_str()).collect();
     let find = |name: &At<String>, wanted: Causality, what: &str| {
-        info.find(&name.value).filter(|&v| info.variables[v].causality == wanted).ok_or_else(|| {
-            let fitting = info.variables.iter().filter(|v| v.causality == wanted);
-            let hint = hint(&name.value, fitting.map(|v| v.name.as_str()));
-            let message =
-                format!("`{}` ({}) has no {what} `{}`.{hint}", spec.name.value, info.kind, name.value);
-            Error::input(name.place(), message)
-        })
+        places.place(name.value.as_str()).filter(|&v| info.variables[v].causality == wanted).ok_or_else(
+            || {
+                let fitting = info.variables.iter().filter(|v| v.causality == wanted);
+                let hint = hint(&name.value, fitting.map(|v| v.name.as_str()));
+                let message =
+                    format!("`{}` ({}) has no {what} `{}`.{hint}", spec.name.value, info.kind, name.value);
+                Error::input(name.place(), message)
+            },
+        )
     };
-    let mut list: Vec<(usize, usize)> = Vec::new();
+    let (mut list, mut known) = (Vec::new(), BTreeSet::new());
     for (output, input) in names {
         let pair = (find(output, Causality::Output, "output")?, find(input, Causality::Input, "input")?);
-        if list.contains(&pair) {
+        if !known.insert(pair) {
             let message = format!("[\"{}\", \"{}\"] is declared twice", output.value, input.value);
             return Err(Error::input(output.place(), message));
         }
@@ -64,14 +69,17 @@ fn agree(
     let name = |v: usize| &info.variables[v].name;
     let cure = "leave `feed_through` out, or write \"probe\" to have it found out at the start";
     let subsystem = &spec.name.value;
-    if let Some((_, (output, input))) = declared.iter().zip(&at.value).find(|(pair, _)| !own.contains(pair)) {
+    let [ours, theirs] = [declared, own].map(|pairs| pairs.iter().collect::<BTreeSet<_>>());
+    if let Some((_, (output, input))) =
+        declared.iter().zip(&at.value).find(|(pair, _)| !theirs.contains(pair))
+    {
         let message = format!(
             "`{subsystem}` ({}) says itself that `{}` does not depend on `{}` at the same instant; {cure}",
             info.kind, output.value, input.value
         );
         return Err(Error::input(output.place(), message));
     }
-    match own.iter().find(|pair| !declared.contains(pair)) {
+    match own.iter().find(|pair| !ours.contains(pair)) {
         None => Ok(()),
         Some(&(output, input)) => {
             let message = format!(

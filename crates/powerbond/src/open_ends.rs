@@ -25,10 +25,10 @@ pub fn unfed(system: &System, builder: &NetworkBuilder, forced: &[VariableName])
         system.subsystems.iter().map(|spec| (spec.name.value.as_str(), spec)).collect();
     let mut open = Vec::new();
     for (subsystem, simulator) in builder.subsystems() {
-        let is_set = |variable: &str| specs.get(subsystem).is_some_and(|spec| sets(spec, variable));
+        let set = specs.get(subsystem).map_or_else(BTreeSet::new, |spec| given(spec));
         for variable in simulator.info().variables.iter().filter(|v| v.causality == Causality::Input) {
             let name = VariableName::new(subsystem, &variable.name);
-            if !fed.contains(&name) && !is_set(&variable.name) {
+            if !fed.contains(&name) && !sets(&set, &variable.name) {
                 open.push(format!("`{name}`, which stays at {}", start(variable)));
             }
         }
@@ -45,11 +45,14 @@ pub fn unfed(system: &System, builder: &NetworkBuilder, forced: &[VariableName])
     ))
 }
 
-/// Whether the file gives a variable of an FMU a value, as a whole or as an element of an array.
-fn sets(spec: &SubsystemSpec, variable: &str) -> bool {
-    let array = variable.split('[').next();
-    let mut given = spec.start.iter().chain(&spec.parameters);
-    given.any(|(name, _)| name.value == variable || Some(name.value.as_str()) == array)
+/// What the file gives values to.
+fn given(spec: &SubsystemSpec) -> BTreeSet<&str> {
+    spec.start.iter().chain(&spec.parameters).map(|(name, _)| name.value.as_str()).collect()
+}
+
+/// Whether a variable of an FMU is among them, as a whole or as an element of an array.
+fn sets(given: &BTreeSet<&str>, variable: &str) -> bool {
+    given.contains(variable) || variable.split('[').next().is_some_and(|array| given.contains(array))
 }
 
 fn start(variable: &Variable) -> String {
@@ -81,8 +84,9 @@ pub fn still(name: &At<VariableName>, signal: &Signal, start: f64, stop: f64) ->
 
 /// A warning for every connection between units of which one is not understood: the number is passed on as it is.
 pub fn unknown_units(system: &System, builder: &NetworkBuilder) -> Vec<String> {
-    let unit =
-        |name: &VariableName| builder.variable_of(name)?.unit.as_ref().filter(|unit| !unit.symbol.is_empty());
+    let unit = |name: &VariableName| {
+        builder.variable_of(name)?.1.unit.as_ref().filter(|unit| !unit.symbol.is_empty())
+    };
     let mut warnings = Vec::new();
     for connection in system.connections.iter().filter(|c| c.convert_units) {
         let to = &connection.to.value;

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::source::{At, Source};
 use powerbond_core::suggest::hint;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Deeper than any honest file.
@@ -98,14 +99,14 @@ impl<'a> Reader<'a> {
                 }
             }
             Event::MappingStart(..) => {
-                let mut entries: Vec<(At<String>, Node)> = Vec::new();
+                let (mut entries, mut keys): (Vec<(At<String>, Node)>, _) = (Vec::new(), BTreeSet::new());
                 loop {
                     let key = match self.next()? {
                         (Event::MappingEnd, _) => break Value::Map(entries),
                         (Event::Scalar(text, ..), at) => At::file(text.into_owned(), self.source, at),
                         (_, at) => return self.fail(at, "a key must be a plain word"),
                     };
-                    if entries.iter().any(|(other, _)| other.value == key.value) {
+                    if !keys.insert(key.value.clone()) {
                         return Err(Error::input(
                             key.place(),
                             format!("the key `{}` is there twice", key.value),

@@ -5,7 +5,7 @@ mod feeds;
 
 use super::wiring::{Row, Wiring};
 use super::{
-    BondSpec, BuildError, ConnectionSpec, External, InputScale, Member, Network, Problem, Subject,
+    BondSpec, BuildError, ConnectionSpec, External, InputScale, Member, NameIndex, Network, Problem, Subject,
     VariableName,
 };
 use crate::feed_through::{Evidence, FeedThroughPair, GainSource};
@@ -40,12 +40,22 @@ pub struct Names {
 /// Collects the parts of a coupled system and checks them together.
 #[derive(Default)]
 pub struct NetworkBuilder {
-    /// In name order.
-    subsystems: Vec<(String, Box<dyn Subsystem>)>,
+    /// As they were added; in name order from the start of `build` on.
+    subsystems: Vec<Named>,
+    /// Their places.
+    places: NameIndex<String>,
     connections: Vec<ConnectionSpec>,
     externals: Vec<(VariableName, Signal)>,
     bonds: Vec<BondSpec>,
     records: Vec<VariableName>,
+}
+
+/// A subsystem, and where the names of its variables are.
+struct Named {
+    name: String,
+    simulator: Box<dyn Subsystem>,
+    variables: NameIndex<String>,
+    packets: NameIndex<String>,
 }
 
 impl NetworkBuilder {
@@ -56,8 +66,10 @@ impl NetworkBuilder {
 
     /// Adds a subsystem.
     pub fn subsystem(mut self, name: &str, simulator: Box<dyn Subsystem>) -> Self {
-        let place = self.subsystems.partition_point(|(known, _)| known.as_str() <= name);
-        self.subsystems.insert(place, (name.to_owned(), simulator));
+        let variables = simulator.info().variables.iter().map(|v| v.name.clone()).collect();
+        let packets = simulator.packets().iter().map(|p| p.name.clone()).collect();
+        self.places.insert(name.to_owned(), self.subsystems.len());
+        self.subsystems.push(Named { name: name.to_owned(), simulator, variables, packets });
         self
     }
 
@@ -94,29 +106,30 @@ impl NetworkBuilder {
 
     /// The subsystems so far in name order, for looking at what they offer.
     pub fn subsystems(&self) -> impl Iterator<Item = (&str, &dyn Subsystem)> {
-        self.subsystems.iter().map(|(name, s)| (name.as_str(), s.as_ref()))
+        let mut ordered: Vec<&Named> = self.subsystems.iter().collect();
+        ordered.sort_by(|a, b| a.name.cmp(&b.name));
+        ordered.into_iter().map(|s| (s.name.as_str(), s.simulator.as_ref()))
     }
 
     /// The subsystem of this name.
     pub fn simulator(&self, name: &str) -> Option<&dyn Subsystem> {
-        self.place_of(name).map(|s| self.subsystems[s].1.as_ref())
+        self.places.place(name).map(|s| self.subsystems[s].simulator.as_ref())
     }
 
-    /// The variable of this name.
-    pub fn variable_of(&self, name: &VariableName) -> Option<&Variable> {
-        let info = self.simulator(&name.subsystem)?.info();
-        info.find(&name.variable).map(|v| &info.variables[v])
-    }
-
-    fn place_of(&self, name: &str) -> Option<usize> {
-        self.subsystems.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()
+    /// The variable of this name: its index in its subsystem, and what it is.
+    pub fn variable_of(&self, name: &VariableName) -> Option<(usize, &Variable)> {
+        let subsystem = &self.subsystems[self.places.place(&name.subsystem)?];
+        let v = subsystem.variables.place(&name.variable)?;
+        Some((v, &subsystem.simulator.info().variables[v]))
     }
 
     /// Checks everything and makes the network. Subsystems, bonds and sums are put in name order, so that the
     /// order of listing changes no bit of the results.
     pub fn build(mut self) -> Result<(Network, Names), BuildError> {
-        if let Some(pair) = self.subsystems.windows(2).find(|w| w[0].0 == w[1].0) {
-            let name = pair[0].0.clone();
+        self.subsystems.sort_by(|a, b| a.name.cmp(&b.name));
+        self.places = self.subsystems.iter().map(|s| s.name.clone()).collect();
+        if let Some(pair) = self.subsystems.windows(2).find(|w| w[0].name == w[1].name) {
+            let name = pair[0].name.clone();
             return Err(BuildError {
                 subject: Subject::Subsystem(name.clone()),
                 problem: Problem::DuplicateSubsystem { name },
@@ -145,7 +158,7 @@ impl NetworkBuilder {
             owner_of_output: Vec::new(),
             evaluation_order: Vec::new(),
         };
-        for ((name, simulator), binding) in self.subsystems.into_iter().zip(bindings) {
+        for (Named { name, simulator, .. }, binding) in self.subsystems.into_iter().zip(bindings) {
             network.add(&name, simulator, binding)?;
         }
         network.external_of_input = vec![None; network.n_inputs];
@@ -165,12 +178,11 @@ impl NetworkBuilder {
         let used = self.outputs_used(feeds)?;
         let probes = self.probes(feeds, &used)?;
         let (mut bindings, mut places) = (Vec::new(), Places::default());
-        for (s, ((name, simulator), probes)) in self.subsystems.iter().zip(probes).enumerate() {
+        let parts = self.subsystems.iter().zip(used).zip(probes).enumerate();
+        for (s, ((Named { name, simulator, .. }, outputs), probes)) in parts {
             let info = simulator.info();
             let full = |v: usize| VariableName::new(name, &info.variables[v].name);
-            let inputs: Vec<usize> =
-                (0..info.variables.len()).filter(|&v| feeds.contains_key(&(s, v))).collect();
-            let outputs: Vec<usize> = (0..info.variables.len()).filter(|v| used[s].contains(v)).collect();
+            let inputs: Vec<usize> = feeds.range((s, 0)..(s + 1, 0)).map(|(&(_, v), _)| v).collect();
             for &v in &inputs {
                 places.inputs.insert((s, v), names.inputs.len());
                 names.inputs.push(full(v));
@@ -194,10 +206,13 @@ impl NetworkBuilder {
         used: &[Vec<usize>],
     ) -> Result<Vec<Vec<usize>>, BuildError> {
         let mut probes: Vec<Vec<usize>> = vec![Vec::new(); self.subsystems.len()];
+        let count = |s: &Named| s.simulator.info().variables.len();
+        let mut read: Vec<Vec<bool>> = self.subsystems.iter().map(|s| vec![false; count(s)]).collect();
+        feeds.keys().for_each(|&(s, v)| read[s][v] = true);
+        read.iter_mut().zip(used).for_each(|(read, used)| used.iter().for_each(|&v| read[v] = true));
         for (n, name) in self.records.iter().enumerate() {
             let (s, v) = self.find(name, None, Subject::Record(n))?;
-            let exchanged = feeds.contains_key(&(s, v)) || used[s].contains(&v);
-            if !exchanged && !probes[s].contains(&v) {
+            if !std::mem::replace(&mut read[s][v], true) {
                 probes[s].push(v);
             }
         }
@@ -234,15 +249,16 @@ impl NetworkBuilder {
         subject: Subject,
     ) -> Result<(usize, usize), BuildError> {
         let fail = |problem| Err(BuildError { subject: subject.clone(), problem });
-        let Some(s) = self.place_of(&name.subsystem) else {
-            let suggestion = closest(&name.subsystem, self.subsystems.iter().map(|(n, _)| n.as_str()));
+        let Some(s) = self.places.place(&name.subsystem) else {
+            let suggestion = closest(&name.subsystem, self.subsystems.iter().map(|s| s.name.as_str()));
             return fail(Problem::NoSubsystem {
                 name: name.subsystem.clone(),
                 suggestion: suggestion.map(str::to_owned),
             });
         };
-        let info = self.subsystems[s].1.info();
-        let Some(v) = info.find(&name.variable) else {
+        let Named { simulator, variables, .. } = &self.subsystems[s];
+        let info = simulator.info();
+        let Some(v) = variables.place(&name.variable) else {
             if let Some((_, packet)) = self.packet(name) {
                 return fail(Problem::NotANumber { name: name.clone(), kind: packet.kind.noun() });
             }
@@ -262,14 +278,13 @@ impl NetworkBuilder {
 
     /// A variable that is no number, and its place.
     fn packet(&self, name: &VariableName) -> Option<(Place, &Packet)> {
-        let s = self.place_of(&name.subsystem)?;
-        let packets = self.subsystems[s].1.packets();
-        let p = packets.iter().position(|packet| packet.name == name.variable)?;
-        Some(((s, p), &packets[p]))
+        let s = self.places.place(&name.subsystem)?;
+        let p = self.subsystems[s].packets.place(&name.variable)?;
+        Some(((s, p), &self.subsystems[s].simulator.packets()[p]))
     }
 
     fn variable(&self, (s, v): Place) -> &Variable {
-        &self.subsystems[s].1.info().variables[v]
+        &self.subsystems[s].simulator.info().variables[v]
     }
 
     fn unit(&self, place: Place) -> Option<&Unit> {
@@ -321,18 +336,18 @@ impl Network {
                 FeedThrough::Unknown => Evidence::Unknown,
             },
             capabilities: info.capabilities,
-            simulator,
             binding,
+            simulator,
         });
         self.settle_gain_sources(self.members.len() - 1);
         Ok(())
     }
 }
 
-/// Declared feed-through among the variables that take part, as places in `outputs` and `inputs`.
+/// Declared feed-through among the variables that take part, as places in `outputs` and `inputs`, which ascend.
 fn bound_feed_through(info: &Info, inputs: &[usize], outputs: &[usize]) -> Vec<(usize, usize)> {
     let FeedThrough::Declared(pairs) = &info.feed_through else { return Vec::new() };
-    let place = |list: &[usize], v: usize| list.iter().position(|&x| x == v);
+    let place = |list: &[usize], v: usize| list.binary_search(&v).ok();
     let mut bound: Vec<(usize, usize)> =
         pairs.iter().filter_map(|&(o, i)| Some((place(outputs, o)?, place(inputs, i)?))).collect();
     bound.sort_unstable();

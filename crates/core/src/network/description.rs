@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// `subsystem.variable`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VariableName {
     /// The subsystem.
     pub subsystem: String,

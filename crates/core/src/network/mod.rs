@@ -3,12 +3,14 @@
 mod builder;
 mod description;
 pub mod graph;
+mod name_index;
 mod packets;
 mod problem;
 mod wiring;
 
 pub use builder::{Names, NetworkBuilder};
 pub use description::{BondSpec, ConnectionSpec, PortSpec, VariableName};
+pub use name_index::NameIndex;
 pub use packets::Packets;
 pub use problem::{BuildError, Problem, Subject};
 pub use wiring::{Row, Wiring};
@@ -16,7 +18,7 @@ pub use wiring::{Row, Wiring};
 use crate::energy::Bonds;
 use crate::error::RunError;
 use crate::feed_through::{Evidence, FeedThroughPair, GainSource};
-use crate::subsystem::{Binding, Capabilities, Span, Subsystem, ValueKind};
+use crate::subsystem::{Binding, Capabilities, Span, Subsystem, ValueKind, Variable};
 use crate::time::signal::Signal;
 use std::ops::Range;
 
@@ -30,12 +32,12 @@ pub struct Member {
     pub outputs: Range<usize>,
     /// Its probes.
     pub probes: Range<usize>,
+    /// Which of its variables these are.
+    pub binding: Binding,
     /// Its feed-through pairs, as a range of [`Network::feed_through`].
     pub feed_through: Range<usize>,
     /// Where its feed-through is known from.
     pub evidence: Evidence,
-    /// Which of its variables take part.
-    pub binding: Binding,
     /// What it can do.
     pub capabilities: Capabilities,
 }
@@ -58,6 +60,10 @@ impl Member {
     pub fn wrapped(self, around: impl FnOnce(Box<dyn Subsystem>) -> Box<dyn Subsystem>) -> Self {
         let simulator = around(self.simulator);
         Member { capabilities: simulator.info().capabilities, simulator, ..self }
+    }
+
+    fn variable(&self, v: usize) -> &Variable {
+        &self.simulator.info().variables[v]
     }
 }
 
@@ -125,6 +131,24 @@ impl Network {
         let phase = "exchange of texts and binaries";
         let fail = |(member, error)| RunError::Subsystem { member, phase, span, error };
         self.packets.pass(&mut self.members).map_err(fail)
+    }
+
+    /// The variable behind an input.
+    pub fn input_variable(&self, input: usize) -> &Variable {
+        let member = &self.members[self.owner_of_input[input]];
+        member.variable(member.binding.inputs[input - member.inputs.start])
+    }
+
+    /// The variable behind an output.
+    pub fn output_variable(&self, output: usize) -> &Variable {
+        let member = &self.members[self.owner_of_output[output]];
+        member.variable(member.binding.outputs[output - member.outputs.start])
+    }
+
+    /// The variable behind a probe.
+    pub fn probe_variable(&self, probe: usize) -> &Variable {
+        let member = &self.members[self.members.partition_point(|m| m.probes.end <= probe)];
+        member.variable(member.binding.probes[probe - member.probes.start])
     }
 
     /// For every member the members whose outputs it feeds through: it must be evaluated after them.

@@ -160,7 +160,8 @@ pub struct Info {
 }
 
 impl Info {
-    /// The index of the variable called `name`.
+    /// The index of the variable called `name`. This searches; for many names there is
+    /// [`NameIndex`](crate::network::NameIndex).
     pub fn find(&self, name: &str) -> Option<usize> {
         self.variables.iter().position(|v| v.name == name)
     }

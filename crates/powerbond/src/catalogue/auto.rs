@@ -7,6 +7,7 @@ use powerbond_core::feed_through::identify::MOST_INPUTS;
 use powerbond_core::hold::Feed;
 use powerbond_core::network::{Member, Names, Network};
 use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
+use std::collections::BTreeSet;
 
 /// What a subsystem that takes values only is given of a held input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +114,7 @@ pub fn feeds(
     wanted: &At<Feeding>,
     refreshed: &[usize],
 ) -> Result<Vec<Feed>, Error> {
+    let refreshed: BTreeSet<usize> = refreshed.iter().copied().collect();
     let mut by_member = Vec::new();
     for (s, member) in network.members.iter().enumerate() {
         let takes = member.capabilities.input_derivatives;
@@ -152,7 +154,7 @@ pub fn feeds(
 
 /// Inputs by group for the jump norm: coupled ones that are not discrete.
 pub fn groups(context: &Context<'_>) -> Vec<Vec<usize>> {
-    let discrete = |i: usize| crate::prepare::is_discrete(context.network, context.names, i);
+    let discrete = |i: usize| crate::prepare::is_discrete(context.network, i);
     powerbond_core::estimator::Jump::groups(context.network, discrete)
 }
 

@@ -4,13 +4,13 @@ use super::{KnobValue, PolicySpec};
 use crate::Error;
 use crate::number::short;
 use crate::prepare::never_ends;
-use crate::source::{At, Place};
+use crate::source::At;
 use powerbond_core::controller::{Fixed, Pi, Rejecting, StepBounds, StepController};
 use powerbond_core::correction::{InputCorrection, Nepce, StepRatio};
 use powerbond_core::estimator::{Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual};
 use powerbond_core::feed_through::{FeedThroughPair, GainSource};
 use powerbond_core::hold::{Extrapolation, Feed, Polynomial, Variable};
-use powerbond_core::network::{Names, Network, VariableName};
+use powerbond_core::network::{NameIndex, Names, Network, VariableName};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::suggest::hint;
 
@@ -39,9 +39,7 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// The nominal value of an output.
     pub(super) fn nominal(&self, output: usize) -> f64 {
-        let info = self.network.members[self.network.owner_of_output[output]].simulator.info();
-        let variable = info.find(&self.names.outputs[output].variable);
-        variable.map_or(1.0, |v| info.variables[v].nominal.abs())
+        self.network.output_variable(output).nominal.abs()
     }
 
     /// The order on which the error of coupled inputs depends: the lowest hold order that acts.
@@ -57,20 +55,6 @@ impl Context<'_> {
             .unwrap_or(0)
     }
 
-    pub(super) fn find(
-        &self,
-        list: &[VariableName],
-        name: &str,
-        what: &str,
-        place: Option<Place>,
-    ) -> Result<usize, Error> {
-        let texts: Vec<String> = list.iter().map(VariableName::to_string).collect();
-        texts.iter().position(|n| n == name).ok_or_else(|| {
-            let hint = hint(name, texts.iter().map(String::as_str));
-            Error::input(place, format!("`{name}` is no {what} that is exchanged.{hint}"))
-        })
-    }
-
     /// One number per variable of `list`: the common one, or that of its name, or `default`.
     pub(super) fn per_variable(
         &self,
@@ -83,8 +67,15 @@ impl Context<'_> {
         match knob.map(|k| (&k.value, k)) {
             Some((KnobValue::Number(x), _)) => values.fill(*x),
             Some((KnobValue::ByName(given), at)) => {
+                let texts: Vec<String> = list.iter().map(VariableName::to_string).collect();
+                let places: NameIndex<&str> = texts.iter().map(String::as_str).collect();
                 for (name, x) in given {
-                    values[self.find(list, name, what, at.place())?] = *x;
+                    let Some(i) = places.place(name.as_str()) else {
+                        let hint = hint(name, texts.iter().map(String::as_str));
+                        let message = format!("`{name}` is no {what} that is exchanged.{hint}");
+                        return Err(Error::input(at.place(), message));
+                    };
+                    values[i] = *x;
                 }
             }
             _ => {}
@@ -115,18 +106,22 @@ fn sequence(knob: &At<KnobValue>, context: &Context<'_>) -> Result<Vec<usize>, E
     let KnobValue::Names(names) = &knob.value else { return Ok(Vec::new()) };
     let all = &context.names.subsystems;
     let fail = |message: String| Err(Error::input(knob.place(), message));
-    let mut order = Vec::new();
+    let places: NameIndex<&str> = all.iter().map(String::as_str).collect();
+    let (mut order, mut named) = (Vec::new(), vec![false; all.len()]);
     for name in names {
-        match all.iter().position(|n| n == name) {
-            Some(s) if order.contains(&s) => return fail(format!("`order` names `{name}` twice")),
-            Some(s) => order.push(s),
+        match places.place(name.as_str()) {
+            Some(s) if named[s] => return fail(format!("`order` names `{name}` twice")),
+            Some(s) => {
+                named[s] = true;
+                order.push(s);
+            }
             None => {
                 let hint = hint(name, all.iter().map(String::as_str));
                 return fail(format!("`order` names `{name}`, which is no subsystem.{hint}"));
             }
         }
     }
-    match (0..all.len()).find(|s| !order.contains(s)) {
+    match named.iter().position(|named| !named) {
         Some(missing) => {
             fail(format!("`order` does not name `{}`; it must name every subsystem", all[missing]))
         }
@@ -161,7 +156,7 @@ pub fn correction(
     let default = |i: usize| (1.0 / (f64::from(context.holds[i]) + 1.0)).min(0.8);
     let mut alpha = context.per_variable(spec.knob("alpha"), &context.names.inputs, "input", default)?;
     for (i, alpha) in alpha.iter_mut().enumerate() {
-        if crate::prepare::is_discrete(context.network, context.names, i) {
+        if crate::prepare::is_discrete(context.network, i) {
             *alpha = 0.0;
         }
     }
@@ -218,8 +213,9 @@ pub fn settle_gains(spec: &PolicySpec, network: &mut Network, names: &Names) -> 
                 format!("{}/{}", names.outputs[pair.output], names.inputs[pair.input])
             };
             let pairs: Vec<String> = network.feed_through.iter().map(name).collect();
+            let places: NameIndex<&str> = pairs.iter().map(String::as_str).collect();
             for (name, value) in given {
-                let Some(pair) = pairs.iter().position(|p| p == name) else {
+                let Some(pair) = places.place(name.as_str()) else {
                     let hint = match pairs.is_empty() {
                         true => " No subsystem has feed-through.".to_owned(),
                         false => hint(name, pairs.iter().map(String::as_str)),

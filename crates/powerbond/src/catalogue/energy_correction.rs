@@ -4,8 +4,10 @@ use super::{Context, KnobValue, PolicySpec};
 use crate::Error;
 use crate::source::At;
 use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, mu_by_rule};
+use powerbond_core::network::NameIndex;
 use powerbond_core::suggest::hint;
 use powerbond_core::units::{Dimensions, Unit};
+use std::collections::BTreeSet;
 
 /// Builds the correction of all chosen bonds.
 pub fn build(spec: &PolicySpec, context: &Context<'_>) -> Result<EnergyCorrection, Error> {
@@ -31,18 +33,24 @@ pub fn build(spec: &PolicySpec, context: &Context<'_>) -> Result<EnergyCorrectio
     let takers = listed(spec, "takes_force", &names.subsystems, "subsystem")?;
     let mut sides = Vec::new();
     for bond in (0..names.bonds.len()).filter(|b| wanted.as_ref().is_none_or(|list| list.contains(b))) {
-        sides.push(side(spec, context, bond, takers.as_deref())?);
+        sides.push(side(spec, context, bond, takers.as_ref())?);
     }
     let form = if spec.word("form", "power") == "difference" { Form::Difference } else { Form::Power };
     Ok(EnergyCorrection::new(sides, form))
 }
 
 /// The places of the names of a knob in `all`; `None` if it is not set.
-fn listed(spec: &PolicySpec, knob: &str, all: &[String], what: &str) -> Result<Option<Vec<usize>>, Error> {
+fn listed(
+    spec: &PolicySpec,
+    knob: &str,
+    all: &[String],
+    what: &str,
+) -> Result<Option<BTreeSet<usize>>, Error> {
     let Some(at) = spec.knob(knob) else { return Ok(None) };
     let KnobValue::Names(names) = &at.value else { return Ok(None) };
+    let places: NameIndex<&str> = all.iter().map(String::as_str).collect();
     let find = |name: &String| {
-        all.iter().position(|n| n == name).ok_or_else(|| {
+        places.place(name.as_str()).ok_or_else(|| {
             let hint = hint(name, all.iter().map(String::as_str));
             Error::input(at.place(), format!("there is no {what} `{name}`.{hint}"))
         })
@@ -54,7 +62,7 @@ fn side(
     spec: &PolicySpec,
     context: &Context<'_>,
     bond: usize,
-    takers: Option<&[usize]>,
+    takers: Option<&BTreeSet<usize>>,
 ) -> Result<EffortSide, Error> {
     let (network, names) = (context.network, context.names);
     let name = &names.bonds[bond];
@@ -132,16 +140,12 @@ fn side(
 
 /// Whether a port with this input and output takes a force, torque, voltage or pressure; `None` where units are unknown.
 fn takes_effort(context: &Context<'_>, input: usize, output: usize) -> Option<bool> {
-    let unit = |owner: usize, variable: &str| -> Option<Unit> {
-        let info = context.network.members[owner].simulator.info();
-        info.variables[info.find(variable)?].unit.clone()
-    };
-    let effort = unit(context.network.owner_of_input[input], &context.names.inputs[input].variable)?;
-    let flow = unit(context.network.owner_of_output[output], &context.names.outputs[output].variable)?;
+    let effort = context.network.input_variable(input).unit.as_ref()?;
+    let flow = context.network.output_variable(output).unit.as_ref()?;
     let known = |unit: &Unit, list: &[Dimensions]| {
         unit.si.map(|si| list.iter().any(|d| d[..7] == si.dimensions[..7]))
     };
-    Some(known(&effort, EFFORTS)? && known(&flow, FLOWS)?)
+    Some(known(effort, EFFORTS)? && known(flow, FLOWS)?)
 }
 
 /// N, N.m, V, Pa.

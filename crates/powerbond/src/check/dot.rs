@@ -1,6 +1,7 @@
 //! A system as a Graphviz file: a cluster per subsystem, its ports as nodes.
 
 use super::Check;
+use super::marks::Marks;
 use super::svg::COLOURS;
 use std::fmt::Write;
 
@@ -12,11 +13,7 @@ impl Check {
              edge [fontname = monospace, fontsize = 10]\n",
             quote(&self.system)
         );
-        let looped = |a: &str, b: &str| {
-            self.loops
-                .iter()
-                .any(|l| (0..l.path.len()).any(|i| l.path[i] == a && l.path[(i + 1) % l.path.len()] == b))
-        };
+        let marks = Marks::of(self);
         for (n, sub) in self.subsystems.iter().enumerate() {
             let rate = if sub.rate > 1 { format!(", {}×", sub.rate) } else { String::new() };
             let label = format!("{} ({}{rate})", sub.name, sub.model);
@@ -32,7 +29,7 @@ impl Check {
             for output in &sub.outputs {
                 for input in &output.feeds_through {
                     let (a, b) = (full(input), full(&output.name));
-                    let colour = if looped(&a, &b) { ", color = red" } else { "" };
+                    let colour = if marks.in_loop(&a, &b) { ", color = red" } else { "" };
                     let _ = writeln!(out, "    {} -> {} [style = dashed{colour}]", quote(&a), quote(&b));
                 }
             }
@@ -44,11 +41,8 @@ impl Check {
                 if source.gain != 1.0 {
                     options.push(format!("label = \"×{}\"", source.gain));
                 }
-                let bond = self.bonds.iter().position(|b| {
-                    b.ports.iter().any(|p| p.inputs.contains(&c.to))
-                        && b.ports.iter().any(|p| p.outputs.contains(&source.name))
-                });
-                if looped(&source.name, &c.to) {
+                let bond = marks.of_wire(&source.name, &c.to);
+                if marks.in_loop(&source.name, &c.to) {
                     options.push("color = red".to_owned());
                 } else if let Some(k) = bond {
                     options.push(format!("color = \"{}\"", COLOURS[k % COLOURS.len()]));

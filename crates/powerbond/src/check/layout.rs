@@ -1,6 +1,7 @@
 //! Where everything stands in the picture of a system: boxes in layers, wires on tracks between them.
 
-use super::Check;
+use super::{Check, Source, SubsystemCheck};
+use powerbond_core::network::NameIndex;
 use std::collections::BTreeMap;
 
 /// Width of a character of the labels.
@@ -206,31 +207,35 @@ impl Net {
 
 /// Outputs with all that they feed alone, and sums with all that feed them.
 fn nets(check: &Check) -> Vec<Net> {
-    let place = |name: &str, output: bool| -> Option<(usize, usize)> {
+    let subsystems: NameIndex<&str> = check.subsystems.iter().map(|s| s.name.as_str()).collect();
+    let inputs = |s: &SubsystemCheck| s.inputs.iter().map(|i| i.name.clone()).collect();
+    let outputs = |s: &SubsystemCheck| s.outputs.iter().map(|o| o.name.clone()).collect();
+    let inputs: Vec<NameIndex<String>> = check.subsystems.iter().map(inputs).collect();
+    let outputs: Vec<NameIndex<String>> = check.subsystems.iter().map(outputs).collect();
+    let place = |name: &str, ports: &[NameIndex<String>]| -> Option<(usize, usize)> {
         let (subsystem, variable) = name.split_once('.')?;
-        let s = check.subsystems.iter().position(|s| s.name == subsystem)?;
-        let of = &check.subsystems[s];
-        let port = if output {
-            of.outputs.iter().position(|o| o.name == variable)?
-        } else {
-            of.inputs.iter().position(|i| i.name == variable)?
-        };
-        Some((s, port))
+        let s = subsystems.place(subsystem)?;
+        Some((s, ports[s].place(variable)?))
     };
     let mut nets: Vec<Net> = Vec::new();
+    // Where the net of an output is that feeds its targets alone.
+    let mut net_of: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for c in &check.connections {
-        let Some(to) = place(&c.to, false) else { continue };
-        let sources: Vec<_> =
-            c.from.iter().filter_map(|s| Some((s.name.clone(), place(&s.name, true)?, s.gain))).collect();
-        let same =
-            |net: &&mut Net| net.sources.len() == 1 && sources.len() == 1 && net.sources[0].1 == sources[0].1;
+        let Some(to) = place(&c.to, &inputs) else { continue };
+        let named = |s: &Source| Some((s.name.clone(), place(&s.name, &outputs)?, s.gain));
+        let sources: Vec<_> = c.from.iter().filter_map(named).collect();
+        let only = match &sources[..] {
+            [(_, place, _)] => Some(*place),
+            _ => None,
+        };
         let equal = sources.iter().all(|s| s.2 == sources[0].2);
         // Gains that differ are written where the wires begin.
         let at_target = if equal { sources.first().map_or(1.0, |s| s.2) } else { 1.0 };
         let target = (c.to.clone(), to, at_target, c.offset);
-        match nets.iter_mut().find(same) {
-            Some(net) => net.targets.push(target),
+        match only.and_then(|place| net_of.get(&place)) {
+            Some(&k) => nets[k].targets.push(target),
             None => {
+                net_of.extend(only.map(|place| (place, nets.len())));
                 let sources =
                     sources.into_iter().map(|(n, p, g)| (n, p, if equal { 1.0 } else { g })).collect();
                 nets.push(Net { sources, targets: vec![target] });
@@ -311,7 +316,7 @@ fn columns(n: usize, layers: &[usize], nets: &[Net]) -> Vec<Vec<usize>> {
     columns
 }
 
-fn size(s: &super::SubsystemCheck) -> Frame {
+fn size(s: &SubsystemCheck) -> Frame {
     let longest = |names: &mut dyn Iterator<Item = usize>| names.max().unwrap_or(0) as f64 * CHAR;
     let inputs = longest(&mut s.inputs.iter().map(|i| i.name.chars().count()));
     let outputs = longest(&mut s.outputs.iter().map(|o| o.name.chars().count()));

@@ -2,6 +2,7 @@
 
 mod dot;
 mod layout;
+mod marks;
 mod svg;
 
 use crate::catalogue::{self, Ability, Kind, Without};
@@ -12,10 +13,12 @@ use crate::system::{Refresh, SimulatorSpec};
 use crate::{Error, Prepared, System};
 use powerbond_core::feed_through::{AlgebraicLoop, Asymptotics, LoopGain, Structure};
 use powerbond_core::hold::Feed;
-use powerbond_core::network::{Names, Network};
+use powerbond_core::network::{NameIndex, Names, Network, VariableName};
 use powerbond_core::observe::Nobody;
 use powerbond_core::run::Engine;
+use powerbond_core::subsystem::Variable;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// A system as the engine sees it.
@@ -258,16 +261,13 @@ impl System {
 
     /// What is wrong with the files of the FMUs although it is understood, each FMU once.
     pub fn findings(&self) -> Result<Vec<FindingCheck>, Error> {
-        let mut paths: Vec<&At<PathBuf>> = Vec::new();
-        for spec in &self.subsystems {
-            if let SimulatorSpec::Fmu(path, _) = &spec.simulator
-                && !paths.iter().any(|known| known.value == path.value)
-            {
-                paths.push(path);
-            }
-        }
+        let mut known: BTreeSet<&PathBuf> = BTreeSet::new();
+        let fmus = self.subsystems.iter().filter_map(|spec| match &spec.simulator {
+            SimulatorSpec::Fmu(path, _) => Some(path),
+            SimulatorSpec::Model(_) => None,
+        });
         let mut findings = Vec::new();
-        for path in paths {
+        for path in fmus.filter(|path| known.insert(&path.value)) {
             let fmu = simulators::open(self.folder(), path)?;
             let lacks = fmu.load().map_err(|e| Error::input(path.place(), e.to_string()))?;
             let description = fmu.description();
@@ -444,47 +444,63 @@ fn reason(quality: Asymptotics) -> &'static str {
 
 fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> Vec<SubsystemCheck> {
     let (network, names) = (prepared.engine.network(), &prepared.names);
-    // Texts and binaries that a subsystem gives (0) or takes (1), each once.
-    let packets = |subsystem: &str, side: usize| {
-        let ends = names.packets.iter().map(|(from, to)| [from, to][side]);
-        let own = ends.filter(|end| end.subsystem == subsystem).map(|end| end.variable.clone());
-        own.collect::<std::collections::BTreeSet<_>>().into_iter()
+    // Texts and binaries that a subsystem gives and takes, each once.
+    let [given, taken] = [0, 1].map(|side| {
+        let mut of: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for end in names.packets.iter().map(|(from, to)| [from, to][side]) {
+            of.entry(&end.subsystem).or_default().insert(end.variable.clone());
+        }
+        of
+    });
+    let packets = |of: &BTreeMap<&str, BTreeSet<String>>, subsystem: &str| {
+        of.get(subsystem).cloned().unwrap_or_default().into_iter()
     };
+    let refreshed: BTreeSet<usize> = prepared.refreshed.iter().copied().collect();
+    let own_holds: NameIndex<&VariableName> =
+        system.method.holds.iter().map(|(name, _)| &name.value).collect();
+    let hold = |input: usize| {
+        let own = own_holds.place(&names.inputs[input]);
+        own.map_or(system.method.hold, |n| system.method.holds[n].1)
+    };
+    let mut through: Vec<Vec<String>> = vec![Vec::new(); network.n_outputs];
+    for pair in &network.feed_through {
+        through[pair.output].push(names.inputs[pair.input].variable.clone());
+    }
     let packet_input = |name| InputCheck { name, unit: None, fed_by: "connection", hold: 0 };
     let packet_output =
         |name| OutputCheck { name, unit: None, feeds_through: Vec::new(), estimate: "it is no number" };
     let one = |(s, name): (usize, &String)| {
         let member = &network.members[s];
-        let info = member.simulator.info();
-        let unit = |variable: &str| {
-            let unit = info.variables[info.find(variable)?].unit.as_ref()?;
+        let unit = |variable: &Variable| {
+            let unit = variable.unit.as_ref()?;
             (!unit.symbol.is_empty()).then(|| unit.symbol.clone())
         };
         let can = &member.capabilities;
         let input = |i: usize| {
-            let name = names.inputs[i].variable.clone();
             let fed_by = if network.wiring.is_coupled(i) { "connection" } else { "signal" };
-            InputCheck { unit: unit(&name), name, fed_by, hold: hold_of(system, names, i) }
+            let (name, unit) = (names.inputs[i].variable.clone(), unit(network.input_variable(i)));
+            InputCheck { name, unit, fed_by, hold: hold(i) }
         };
-        let output = |o: usize| {
-            let name = names.outputs[o].variable.clone();
-            let through = network.feed_through.iter().filter(|pair| pair.output == o);
-            OutputCheck {
-                unit: unit(&name),
-                feeds_through: through.map(|pair| names.inputs[pair.input].variable.clone()).collect(),
-                estimate: reason(quality[o]),
-                name,
-            }
+        let output = |o: usize| OutputCheck {
+            name: names.outputs[o].variable.clone(),
+            unit: unit(network.output_variable(o)),
+            feeds_through: through[o].clone(),
+            estimate: reason(quality[o]),
         };
         SubsystemCheck {
             name: name.clone(),
-            model: info.kind.clone(),
+            model: member.simulator.info().kind.clone(),
             rate: prepared.rates[s],
             step: prepared.step / f64::from(prepared.rates[s]),
-            refreshed: prepared.refreshed.contains(&s),
+            refreshed: refreshed.contains(&s),
             feed_through: member.evidence.word(),
-            inputs: member.inputs.clone().map(input).chain(packets(name, 1).map(packet_input)).collect(),
-            outputs: member.outputs.clone().map(output).chain(packets(name, 0).map(packet_output)).collect(),
+            inputs: member.inputs.clone().map(input).chain(packets(&taken, name).map(packet_input)).collect(),
+            outputs: member
+                .outputs
+                .clone()
+                .map(output)
+                .chain(packets(&given, name).map(packet_output))
+                .collect(),
             can: Can {
                 restore: can.can_restore,
                 refresh: can.can_refresh,
@@ -499,11 +515,6 @@ fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> 
         }
     };
     names.subsystems.iter().enumerate().map(one).collect()
-}
-
-fn hold_of(system: &System, names: &Names, input: usize) -> u8 {
-    let own = system.method.holds.iter().find(|(name, _)| name.value == names.inputs[input]);
-    own.map_or(system.method.hold, |(_, order)| *order)
 }
 
 fn connections(network: &Network, names: &Names) -> Vec<ConnectionCheck> {

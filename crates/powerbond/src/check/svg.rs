@@ -1,7 +1,9 @@
 //! A system as an SVG picture: boxes, ports, wires, bonds in colour, feed-through dashed, algebraic loops in red.
 
 use super::layout::{CHAR, Layout, Wire, layout, port_y};
+use super::marks::Marks;
 use super::{Check, SubsystemCheck};
+use powerbond_core::network::NameIndex;
 use std::fmt::Write;
 
 /// Colours of bonds; readable on light and dark ground.
@@ -36,6 +38,7 @@ impl Check {
     /// The system as an SVG picture.
     pub fn svg(&self) -> String {
         let plan = layout(self);
+        let marks = Marks::of(self);
         let legend = self.legend();
         let height = plan.height + 22.0 + 20.0 * legend.len() as f64 + 10.0;
         let widest = legend.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0) as f64;
@@ -50,13 +53,13 @@ impl Check {
         text(&mut out, 24.0, 30.0, "title", "start", &self.system);
         text(&mut out, 24.0, 48.0, "dim", "start", &facts);
         for wire in &plan.wires {
-            self.band(&mut out, wire);
+            band(&mut out, &marks, wire);
         }
         for wire in &plan.wires {
-            self.wire(&mut out, wire);
+            draw(&mut out, &marks, wire);
         }
         for s in 0..self.subsystems.len() {
-            self.subsystem(&mut out, &plan, s);
+            self.subsystem(&mut out, &marks, &plan, s);
         }
         for (i, (sample, words)) in legend.iter().enumerate() {
             let y = plan.height + 34.0 + 20.0 * i as f64;
@@ -109,45 +112,7 @@ impl Check {
         lines
     }
 
-    fn bond_of(&self, source: &str, target: &str) -> Option<usize> {
-        self.bonds.iter().position(|b| {
-            b.ports.iter().any(|p| p.inputs.iter().any(|i| i == target))
-                && b.ports.iter().any(|p| p.outputs.iter().any(|o| o == source))
-        })
-    }
-
-    /// Whether values of a loop travel from `a` to `b`.
-    fn in_loop(&self, a: &str, b: &str) -> bool {
-        self.loops.iter().any(|l| {
-            let next = |i: usize| &l.path[(i + 1) % l.path.len()];
-            (0..l.path.len()).any(|i| l.path[i] == a && next(i) == b)
-        })
-    }
-
-    fn band(&self, out: &mut String, wire: &Wire) {
-        let bond = wire.branches.iter().find_map(|(a, b)| self.bond_of(a, b));
-        if let Some(k) = bond {
-            let colour = COLOURS[k % COLOURS.len()];
-            let _ = writeln!(out, "<path class=\"band\" stroke=\"{colour}\" d=\"{}\"/>", path(wire));
-        }
-    }
-
-    fn wire(&self, out: &mut String, wire: &Wire) {
-        let looped = wire.branches.iter().any(|(a, b)| self.in_loop(a, b));
-        let (stroke, fill) = if looped { (" loop", " loopfill") } else { ("", "") };
-        let _ = writeln!(out, "<path class=\"wire{stroke}\" d=\"{}\"/>", path(wire));
-        for [x, y] in &wire.dots {
-            let _ = writeln!(out, "<circle class=\"dot{fill}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\"/>");
-        }
-        for [x, y] in &wire.tips {
-            tip(out, *x, *y, fill);
-        }
-        for ([x, y], start, words) in &wire.texts {
-            text(out, *x, *y, "dim", if *start { "start" } else { "end" }, words);
-        }
-    }
-
-    fn subsystem(&self, out: &mut String, plan: &Layout, s: usize) {
+    fn subsystem(&self, out: &mut String, marks: &Marks<'_>, plan: &Layout, s: usize) {
         let (sub, frame) = (&self.subsystems[s], &plan.boxes[s]);
         let _ = writeln!(
             out,
@@ -156,19 +121,19 @@ impl Check {
         );
         text(out, frame.x + 12.0, frame.y + 20.0, "title", "start", &sub.name);
         text(out, frame.x + 12.0, frame.y + 35.0, "dim", "start", &sub.model);
-        let mut marks = Vec::new();
+        let mut signs = Vec::new();
         if sub.rate > 1 {
-            marks.push(format!("{}×", sub.rate));
+            signs.push(format!("{}×", sub.rate));
         }
         if sub.refreshed {
-            marks.push("↻".to_owned());
+            signs.push("↻".to_owned());
         }
-        text(out, frame.x + frame.width - 12.0, frame.y + 20.0, "dim", "end", &marks.join(" "));
+        text(out, frame.x + frame.width - 12.0, frame.y + 20.0, "dim", "end", &signs.join(" "));
         let right = frame.x + frame.width;
         for (i, input) in sub.inputs.iter().enumerate() {
             let y = port_y(frame, i);
             text(out, frame.x + 12.0, y + 4.0, "", "start", &input.name);
-            self.port(out, frame.x, y, &format!("{}.{}", sub.name, input.name));
+            port(out, marks, frame.x, y, &format!("{}.{}", sub.name, input.name));
             if input.fed_by == "signal" {
                 let _ = writeln!(
                     out,
@@ -180,12 +145,13 @@ impl Check {
                 text(out, frame.x - 24.0, y + 4.0, "dim", "end", "signal");
             }
         }
+        let inputs: NameIndex<&str> = sub.inputs.iter().map(|i| i.name.as_str()).collect();
         for (o, output) in sub.outputs.iter().enumerate() {
             let y = port_y(frame, o);
             text(out, right - 12.0, y + 4.0, "", "end", &output.name);
-            self.port(out, right, y, &format!("{}.{}", sub.name, output.name));
-            for input in &output.feeds_through {
-                self.through(out, plan, s, input, o);
+            port(out, marks, right, y, &format!("{}.{}", sub.name, output.name));
+            for i in output.feeds_through.iter().filter_map(|name| inputs.place(name.as_str())) {
+                self.through(out, marks, plan, s, (i, o));
             }
         }
         if sub.feed_through == "unknown" {
@@ -196,14 +162,13 @@ impl Check {
     }
 
     /// A dashed curve from an input to an output inside of a box.
-    fn through(&self, out: &mut String, plan: &Layout, s: usize, input: &str, output: usize) {
+    fn through(&self, out: &mut String, marks: &Marks<'_>, plan: &Layout, s: usize, (i, o): (usize, usize)) {
         let (sub, frame) = (&self.subsystems[s], &plan.boxes[s]);
-        let Some(i) = sub.inputs.iter().position(|v| v.name == input) else { return };
-        let name = &sub.outputs[output].name;
-        let looped = self.in_loop(&format!("{}.{input}", sub.name), &format!("{}.{name}", sub.name));
+        let (input, output) = (&sub.inputs[i].name, &sub.outputs[o].name);
+        let looped = marks.in_loop(&format!("{}.{input}", sub.name), &format!("{}.{output}", sub.name));
         let wide = |text: &str| CHAR * text.chars().count() as f64;
-        let (x1, x2) = (frame.x + 17.0 + wide(input), frame.x + frame.width - 17.0 - wide(name));
-        let (y1, y2) = (port_y(frame, i), port_y(frame, output));
+        let (x1, x2) = (frame.x + 17.0 + wide(input), frame.x + frame.width - 17.0 - wide(output));
+        let (y1, y2) = (port_y(frame, i), port_y(frame, o));
         let bend = 0.45 * (x2 - x1);
         let _ = writeln!(
             out,
@@ -213,19 +178,39 @@ impl Check {
             x2 - bend
         );
     }
+}
 
-    /// A port; in the colour of its bond if it has one.
-    fn port(&self, out: &mut String, x: f64, y: f64, name: &str) {
-        let bond = self
-            .bonds
-            .iter()
-            .position(|b| b.ports.iter().any(|p| p.inputs.iter().chain(&p.outputs).any(|v| v == name)));
-        if let Some(k) = bond {
-            let colour = COLOURS[k % COLOURS.len()];
-            let _ = writeln!(out, "<circle fill=\"{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.2\"/>");
-        } else {
-            let _ = writeln!(out, "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\"/>");
-        }
+/// The colour of a wire's bond, if it has one.
+fn band(out: &mut String, marks: &Marks<'_>, wire: &Wire) {
+    let bond = wire.branches.iter().find_map(|(a, b)| marks.of_wire(a, b));
+    if let Some(k) = bond {
+        let colour = COLOURS[k % COLOURS.len()];
+        let _ = writeln!(out, "<path class=\"band\" stroke=\"{colour}\" d=\"{}\"/>", path(wire));
+    }
+}
+
+fn draw(out: &mut String, marks: &Marks<'_>, wire: &Wire) {
+    let looped = wire.branches.iter().any(|(a, b)| marks.in_loop(a, b));
+    let (stroke, fill) = if looped { (" loop", " loopfill") } else { ("", "") };
+    let _ = writeln!(out, "<path class=\"wire{stroke}\" d=\"{}\"/>", path(wire));
+    for [x, y] in &wire.dots {
+        let _ = writeln!(out, "<circle class=\"dot{fill}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\"/>");
+    }
+    for [x, y] in &wire.tips {
+        tip(out, *x, *y, fill);
+    }
+    for ([x, y], start, words) in &wire.texts {
+        text(out, *x, *y, "dim", if *start { "start" } else { "end" }, words);
+    }
+}
+
+/// A port; in the colour of its bond if it has one.
+fn port(out: &mut String, marks: &Marks<'_>, x: f64, y: f64, name: &str) {
+    if let Some(k) = marks.of_port(name) {
+        let colour = COLOURS[k % COLOURS.len()];
+        let _ = writeln!(out, "<circle fill=\"{colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.2\"/>");
+    } else {
+        let _ = writeln!(out, "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\"/>");
     }
 }
 

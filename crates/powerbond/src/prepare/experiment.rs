@@ -6,7 +6,7 @@ use crate::catalogue::{self, Kind, PolicySpec};
 use crate::number::short;
 use crate::source::{At, Place};
 use crate::system::{MAX_RATE, System};
-use powerbond_core::network::{Names, Network};
+use powerbond_core::network::{NameIndex, Names, Network};
 
 /// More rows than this are a slip, not a wish.
 const MAX_ROWS: f64 = 1e9;
@@ -81,8 +81,9 @@ impl System {
     /// Sub-steps of each subsystem in a macro step.
     pub(super) fn rates(&self, names: &Names, macro_step: f64) -> Result<Vec<u32>, Error> {
         let mut rates = vec![1; names.subsystems.len()];
+        let places: NameIndex<&str> = names.subsystems.iter().map(String::as_str).collect();
         for spec in &self.subsystems {
-            let Some(s) = names.subsystems.iter().position(|n| *n == spec.name.value) else { continue };
+            let Some(s) = places.place(spec.name.value.as_str()) else { continue };
             if let Some(rate) = &spec.rate {
                 rates[s] = rate.value;
             }
@@ -191,7 +192,7 @@ impl System {
         if self.method.estimator.name() != "jump" || wanted.name() == "fixed" {
             return (wanted.clone(), step);
         }
-        let exchanged = |i: usize| network.wiring.is_coupled(i) && !is_discrete(network, names, i);
+        let exchanged = |i: usize| network.wiring.is_coupled(i) && !is_discrete(network, i);
         let why = if !(0..network.n_inputs).any(exchanged) {
             "no number is exchanged between subsystems, so there is no coupling error".to_owned()
         } else if let Some(s) = network.members.iter().position(|m| m.capabilities.constant_step) {

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::system::System;
-use powerbond_core::network::{Names, Network, VariableName};
+use powerbond_core::network::{NameIndex, Names, Network, VariableName};
 use powerbond_core::subsystem::ValueKind;
 use powerbond_core::suggest::hint;
 
@@ -11,7 +11,7 @@ impl System {
     pub(super) fn holds(&self, network: &Network, names: &Names) -> Result<Vec<u8>, Error> {
         let mut holds = self.hold_orders(names)?;
         for (i, hold) in holds.iter_mut().enumerate() {
-            if is_discrete(network, names, i) {
+            if is_discrete(network, i) {
                 *hold = 0;
             }
         }
@@ -21,8 +21,9 @@ impl System {
     /// The orders that the file wants.
     fn hold_orders(&self, names: &Names) -> Result<Vec<u8>, Error> {
         let mut holds = vec![self.method.hold; names.inputs.len()];
+        let inputs: NameIndex<&VariableName> = names.inputs.iter().collect();
         for (name, order) in &self.method.holds {
-            let Some(i) = names.inputs.iter().position(|n| *n == name.value) else {
+            let Some(i) = inputs.place(&name.value) else {
                 let texts: Vec<String> = names.inputs.iter().map(VariableName::to_string).collect();
                 let hint = hint(&name.value.to_string(), texts.iter().map(String::as_str));
                 return Err(Error::input(
@@ -104,12 +105,8 @@ pub(super) fn followed(network: &Network, rates: &[u32], input: usize, order: u8
 }
 
 /// For every input the one that carries the same quantity the other way between the same two subsystems.
-pub(super) fn twins(network: &Network, names: &Names) -> Vec<Option<usize>> {
-    let unit = |i: usize| {
-        let info = network.members[network.owner_of_input[i]].simulator.info();
-        let variable = info.find(&names.inputs[i].variable)?;
-        info.variables[variable].unit.as_ref().map(|unit| unit.symbol.clone())
-    };
+pub(super) fn twins(network: &Network) -> Vec<Option<usize>> {
+    let unit = |i: usize| network.input_variable(i).unit.as_ref().map(|unit| unit.symbol.clone());
     let from = |i: usize| match network.wiring.sources(i).collect::<Vec<_>>()[..] {
         [(output, _)] => Some(network.owner_of_output[output]),
         _ => None,
@@ -130,7 +127,6 @@ pub(super) fn twins(network: &Network, names: &Names) -> Vec<Option<usize>> {
 }
 
 /// Whether an input is a whole number, a boolean or an enumeration: such inputs are held, never extrapolated.
-pub(crate) fn is_discrete(network: &Network, names: &Names, input: usize) -> bool {
-    let info = network.members[network.owner_of_input[input]].simulator.info();
-    info.find(&names.inputs[input].variable).is_some_and(|v| info.variables[v].kind != ValueKind::Real)
+pub(crate) fn is_discrete(network: &Network, input: usize) -> bool {
+    network.input_variable(input).kind != ValueKind::Real
 }

@@ -7,32 +7,30 @@ use crate::source::{At, Place};
 use crate::system::{FeedThroughSpec, Identify, Refresh, System};
 use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::feed_through::{Probe, ProbeOutcome, probe};
-use powerbond_core::network::{Names, Network};
+use powerbond_core::network::{NameIndex, Names, Network};
 use powerbond_core::subsystem::Setup;
 use powerbond_core::suggest::hint;
+use std::collections::BTreeSet;
 
 impl System {
     /// Members that re-read feed-through outputs, in feed-through order.
     pub(super) fn refreshed(&self, network: &Network, names: &Names) -> Result<Vec<usize>, Error> {
         let fed = (0..network.members.len()).filter(|&s| feeds_through(&network.members[s]));
-        let mut wanted = Vec::new();
-        match &self.method.refresh {
-            Refresh::Off => {}
-            Refresh::All(at) => fed.for_each(|s| wanted.push((s, at.place()))),
-            Refresh::Auto => {
-                let can = fed.filter(|&s| network.members[s].capabilities.can_refresh);
-                can.for_each(|s| wanted.push((s, None)));
-            }
-            Refresh::Some(list) => {
-                for name in list {
-                    wanted.push((subsystem(names, name)?, name.place()));
-                }
-            }
-        }
-        for (s, place) in &wanted {
+        let wanted: Vec<usize> = match &self.method.refresh {
+            Refresh::Off => Vec::new(),
+            Refresh::All(_) => fed.collect(),
+            Refresh::Auto => fed.filter(|&s| network.members[s].capabilities.can_refresh).collect(),
+            Refresh::Some(list) => subsystems(names, list)?,
+        };
+        for (n, s) in wanted.iter().enumerate() {
             if !network.members[*s].capabilities.can_refresh {
+                let place = match &self.method.refresh {
+                    Refresh::All(at) => at.place(),
+                    Refresh::Some(list) => list[n].place(),
+                    _ => None,
+                };
                 return Err(Error::input(
-                    place.clone(),
+                    place,
                     format!(
                         "`{}` does not recompute its outputs while time stands still, so it cannot be refreshed. Name those that \
                          can: refresh = [\"…\"]",
@@ -41,8 +39,8 @@ impl System {
                 ));
             }
         }
-        let listed = |s: &usize| wanted.iter().any(|(w, _)| w == s);
-        Ok(network.evaluation_order.iter().copied().filter(listed).collect())
+        let wanted: BTreeSet<usize> = wanted.into_iter().collect();
+        Ok(network.evaluation_order.iter().copied().filter(|s| wanted.contains(s)).collect())
     }
 
     /// Finds out feed-through while the run goes on, where that is wanted.
@@ -53,13 +51,12 @@ impl System {
         refresh: &[usize],
         warnings: &mut Vec<String>,
     ) -> Result<Option<Identifier>, Error> {
-        let fed = |s: &usize| feeds_through(&network.members[*s]) && !refresh.contains(s);
+        let refreshed: BTreeSet<usize> = refresh.iter().copied().collect();
+        let fed = |s: &usize| feeds_through(&network.members[*s]) && !refreshed.contains(s);
         let improved: Vec<usize> = match &self.method.identify {
             Identify::Off => Vec::new(),
             Identify::All => (0..network.members.len()).filter(fed).collect(),
-            Identify::Some(list) => {
-                list.iter().map(|name| subsystem(names, name)).collect::<Result<_, _>>()?
-            }
+            Identify::Some(list) => subsystems(names, list)?,
         };
         let known = match self.method.correction.word("feed_through", "none") {
             "identified" => (0..network.members.len()).filter(fed).collect(),
@@ -72,8 +69,9 @@ impl System {
             ));
         }
         let mut members: Vec<(usize, Role)> = improved.iter().map(|&s| (s, Role::Improved)).collect();
+        let improved: BTreeSet<usize> = improved.into_iter().collect();
         members.extend(known.into_iter().filter(|s| !improved.contains(s)).map(|s| (s, Role::Known)));
-        let usable = |i: usize| !is_discrete(network, names, i);
+        let usable = |i: usize| !is_discrete(network, i);
         let identifier = Identifier::new(network, &members, usable);
         Ok((!identifier.is_empty()).then_some(identifier))
     }
@@ -109,8 +107,9 @@ impl System {
 
     /// Members whose feed-through is probed.
     fn probed(&self, network: &Network, names: &Names) -> Vec<usize> {
+        let specs = self.specs();
         let wanted = |s: &usize| {
-            let spec = self.subsystems.iter().find(|spec| spec.name.value == names.subsystems[*s]);
+            let spec = specs.place(names.subsystems[*s].as_str()).map(|n| &self.subsystems[n]);
             match spec.and_then(|spec| spec.feed_through.as_ref()) {
                 Some(FeedThroughSpec::Probe) => true,
                 Some(FeedThroughSpec::Unknown) => false,
@@ -146,8 +145,9 @@ impl System {
 
     /// Where the feed-through of each subsystem is declared, if the file does.
     pub(super) fn declared_at(&self, names: &Names) -> Vec<Option<Place>> {
+        let specs = self.specs();
         let declared = |name: &String| {
-            let spec = self.subsystems.iter().find(|s| s.name.value == *name)?;
+            let spec = &self.subsystems[specs.place(name.as_str())?];
             match spec.feed_through.as_ref()? {
                 FeedThroughSpec::Pairs(at) => at.place(),
                 _ => None,
@@ -157,10 +157,14 @@ impl System {
     }
 }
 
-/// The place of a subsystem that was named.
-fn subsystem(names: &Names, name: &At<String>) -> Result<usize, Error> {
-    names.subsystems.iter().position(|n| *n == name.value).ok_or_else(|| {
-        let hint = hint(&name.value, names.subsystems.iter().map(String::as_str));
-        Error::input(name.place(), format!("there is no subsystem `{}`.{hint}", name.value))
-    })
+/// The places of subsystems that were named.
+fn subsystems(names: &Names, list: &[At<String>]) -> Result<Vec<usize>, Error> {
+    let places: NameIndex<&str> = names.subsystems.iter().map(String::as_str).collect();
+    let place = |name: &At<String>| {
+        places.place(name.value.as_str()).ok_or_else(|| {
+            let hint = hint(&name.value, names.subsystems.iter().map(String::as_str));
+            Error::input(name.place(), format!("there is no subsystem `{}`.{hint}", name.value))
+        })
+    };
+    list.iter().map(place).collect()
 }

@@ -28,7 +28,7 @@ use powerbond_core::observe::{Both, Observer};
 use powerbond_core::run::{Engine, Outcome, Policies, Settings};
 use powerbond_core::subsystem::{Setup, ValueKind};
 use powerbond_core::time::EndRule;
-use record::{column, port_names};
+use record::{columns, port_names};
 use std::sync::Arc;
 
 /// Where the value of a recorded variable is found.
@@ -88,11 +88,14 @@ impl Prepared {
     }
 
     /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
-    pub fn unit(&self, name: &VariableName) -> &str {
-        let place = self.names.subsystems.iter().position(|s| *s == name.subsystem);
-        let info = place.map(|s| self.engine.network().members[s].simulator.info());
-        let unit = info.and_then(|i| i.variables[i.find(&name.variable)?].unit.as_ref());
-        unit.map_or("", |u| u.symbol.as_str())
+    pub fn unit(&self, column: Column) -> &str {
+        let network = self.engine.network();
+        let variable = match column {
+            Column::Input(i) => network.input_variable(i),
+            Column::Output(o) => network.output_variable(o),
+            Column::Probe(p) => network.probe_variable(p),
+        };
+        variable.unit.as_ref().map_or("", |u| u.symbol.as_str())
     }
 }
 
@@ -156,8 +159,8 @@ impl System {
                 holds: (0..holds.len()).map(|i| followed(&network, &rates, i, holds[i])).collect(),
                 corrects: policies.correction.is_some(),
                 refresh: refresh.clone(),
-                twins: twins(&network, &names),
-                discrete: (0..holds.len()).map(|i| is_discrete(&network, &names, i)).collect(),
+                twins: twins(&network),
+                discrete: (0..holds.len()).map(|i| is_discrete(&network, i)).collect(),
                 start,
                 stop,
             },
@@ -169,8 +172,7 @@ impl System {
             allow_nonfinite,
             ..self.settings(start, stop)
         };
-        let columns =
-            recorded.into_iter().filter_map(|name| column(&names, &name).map(|c| (name, c))).collect();
+        let columns = columns(&names, recorded);
         Ok(Prepared {
             refreshed: refresh,
             ports: port_names(&network, &names),
@@ -231,7 +233,7 @@ impl System {
             let signal = signal.signal(self.folder(), &name.value.to_string())?;
             warnings.extend(open_ends::still(name, &signal, start, stop));
             // What has no such variable is refused when the network is built.
-            let kind = builder.variable_of(&name.value).map_or(ValueKind::Real, |v| v.kind);
+            let kind = builder.variable_of(&name.value).map_or(ValueKind::Real, |(_, v)| v.kind);
             if let Some(x) = misfit(&signal, kind) {
                 let message = format!("`{}` is {}; {} does not fit", name.value, kind.noun(), short(x));
                 return Err(Error::input(name.place(), message));

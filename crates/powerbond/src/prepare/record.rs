@@ -5,67 +5,111 @@ use crate::Error;
 use crate::glob;
 use crate::source::At;
 use crate::system::System;
-use powerbond_core::network::{Names, Network, NetworkBuilder, VariableName};
+use powerbond_core::network::{NameIndex, Names, Network, NetworkBuilder, VariableName};
 use powerbond_core::subsystem::Subsystem;
 use powerbond_core::suggest::hint;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 impl System {
     /// Variables that fit the patterns of `[record]`, subsystem by subsystem.
     pub(super) fn recorded(&self, builder: &NetworkBuilder) -> Result<Vec<VariableName>, Error> {
-        let mut all = Vec::new();
-        for (name, simulator) in builder.subsystems() {
-            all.extend(simulator.info().variables.iter().map(|v| VariableName::new(name, &v.name)));
-        }
-        let texts: Vec<String> = all.iter().map(VariableName::to_string).collect();
-        for pattern in self.record.variables.iter().chain(&self.record.exclude) {
-            if pattern.value != "*" && !texts.iter().any(|t| glob::fits(&pattern.value, t)) {
-                let is_packet = |(name, simulator): (&str, &dyn Subsystem)| {
-                    simulator
-                        .packets()
-                        .iter()
-                        .any(|p| glob::fits(&pattern.value, &format!("{name}.{}", p.name)))
-                };
-                if builder.subsystems().any(is_packet) {
-                    let message =
-                        format!("`{}` is a text or a binary; only numbers are recorded", pattern.value);
-                    return Err(Error::input(pattern.place(), message));
+        let offered = Offered::by(builder);
+        let mut kept = vec![false; offered.names.len()];
+        for (patterns, keep) in [(&self.record.variables, true), (&self.record.exclude, false)] {
+            for pattern in patterns {
+                let fitting = offered.fitting(&pattern.value);
+                if fitting.is_empty() && pattern.value != "*" {
+                    return Err(offered.nothing_fits(pattern, builder));
                 }
-                let hint = hint(&pattern.value, texts.iter().map(String::as_str));
-                return Err(Error::input(
-                    pattern.place(),
-                    format!("no variable fits `{}`.{hint}", pattern.value),
-                ));
+                fitting.into_iter().for_each(|i| kept[i] = keep);
             }
         }
-        let any = |patterns: &[At<String>], text: &str| patterns.iter().any(|p| glob::fits(&p.value, text));
-        let keep = |text: &str| any(&self.record.variables, text) && !any(&self.record.exclude, text);
-        Ok(all.into_iter().zip(&texts).filter(|(_, t)| keep(t)).map(|(name, _)| name).collect())
+        Ok(offered.names.into_iter().zip(kept).filter_map(|(name, kept)| kept.then_some(name)).collect())
     }
 }
 
-/// Where the value of a variable is found.
-pub(super) fn column(names: &Names, name: &VariableName) -> Option<Column> {
-    let find = |list: &[VariableName]| list.iter().position(|n| n == name);
-    find(&names.outputs)
-        .map(Column::Output)
-        .or_else(|| find(&names.inputs).map(Column::Input))
-        .or_else(|| find(&names.probes).map(Column::Probe))
+/// Every variable that can be recorded, subsystem by subsystem.
+struct Offered {
+    names: Vec<VariableName>,
+    /// As they are written.
+    texts: Vec<String>,
+    places: NameIndex<String>,
+    /// The variables of each subsystem.
+    subsystems: NameIndex<String>,
+    of_subsystem: Vec<Range<usize>>,
+}
+
+impl Offered {
+    fn by(builder: &NetworkBuilder) -> Self {
+        let (mut names, mut of_subsystem) = (Vec::new(), Vec::new());
+        for (name, simulator) in builder.subsystems() {
+            let first = names.len();
+            names.extend(simulator.info().variables.iter().map(|v| VariableName::new(name, &v.name)));
+            of_subsystem.push(first..names.len());
+        }
+        let texts: Vec<String> = names.iter().map(VariableName::to_string).collect();
+        let subsystems = builder.subsystems().map(|(name, _)| name.to_owned()).collect();
+        Offered { places: texts.iter().cloned().collect(), names, texts, subsystems, of_subsystem }
+    }
+
+    /// The places of what a pattern stands for. A name is looked up; a pattern that begins with the name of a subsystem is
+    /// compared with its variables only.
+    fn fitting(&self, pattern: &str) -> Vec<usize> {
+        let Some(beginning) = glob::beginning(pattern) else {
+            return self.places.place(pattern).into_iter().collect();
+        };
+        let among = match beginning.split_once('.') {
+            Some((subsystem, _)) => {
+                self.subsystems.place(subsystem).map_or(0..0, |s| self.of_subsystem[s].clone())
+            }
+            None => 0..self.texts.len(),
+        };
+        let fits = |text: &str| text.starts_with(beginning) && glob::fits(pattern, text);
+        among.filter(|&i| fits(&self.texts[i])).collect()
+    }
+
+    /// An error about a pattern that fits nothing that can be recorded.
+    fn nothing_fits(&self, pattern: &At<String>, builder: &NetworkBuilder) -> Error {
+        let is_packet = |(name, simulator): (&str, &dyn Subsystem)| {
+            simulator.packets().iter().any(|p| glob::fits(&pattern.value, &format!("{name}.{}", p.name)))
+        };
+        let message = if builder.subsystems().any(is_packet) {
+            format!("`{}` is a text or a binary; only numbers are recorded", pattern.value)
+        } else {
+            let hint = hint(&pattern.value, self.texts.iter().map(String::as_str));
+            format!("no variable fits `{}`.{hint}", pattern.value)
+        };
+        Error::input(pattern.place(), message)
+    }
+}
+
+/// Where the values of variables are found.
+pub(super) fn columns(names: &Names, recorded: Vec<VariableName>) -> Vec<(VariableName, Column)> {
+    let [outputs, inputs, probes] = [&names.outputs, &names.inputs, &names.probes]
+        .map(|list| list.iter().collect::<NameIndex<&VariableName>>());
+    let column = |name: &VariableName| {
+        let output = outputs.place(name).map(Column::Output);
+        let input = || inputs.place(name).map(Column::Input);
+        output.or_else(input).or_else(|| probes.place(name).map(Column::Probe))
+    };
+    recorded.into_iter().filter_map(|name| column(&name).map(|c| (name, c))).collect()
 }
 
 /// Ports by the name of their subsystem; with a number where it has several in one bond.
 pub(super) fn port_names(network: &Network, names: &Names) -> Vec<Vec<String>> {
-    let mut result = Vec::new();
-    for range in &network.bonds.bonds {
+    let bond = |range: &Range<usize>| {
         let plain = &names.ports[range.clone()];
-        let unique = |i: usize| {
-            let same = plain.iter().filter(|n| **n == plain[i]).count();
-            if same == 1 {
-                plain[i].clone()
-            } else {
-                format!("{}{}", plain[i], 1 + plain[..i].iter().filter(|n| **n == plain[i]).count())
-            }
-        };
-        result.push((0..plain.len()).map(unique).collect());
-    }
-    result
+        // Of each subsystem, the number of its ports and of those that have a name.
+        let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        plain.iter().for_each(|name| counts.entry(name).or_default().0 += 1);
+        let mut unique = Vec::new();
+        for name in plain {
+            let (ports, named) = counts.entry(name).or_default();
+            *named += 1;
+            unique.push(if *ports == 1 { name.clone() } else { format!("{name}{named}") });
+        }
+        unique
+    };
+    network.bonds.bonds.iter().map(bond).collect()
 }

@@ -4,6 +4,7 @@ use crate::catalogue::feeds_through;
 use crate::prepare::Prepared;
 use powerbond_core::hold::Feed;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// What the method chose.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -61,9 +62,10 @@ pub struct IdentifiedChoice {
 pub fn choices(prepared: &Prepared) -> Choices {
     let (network, names, engine) = (prepared.engine.network(), &prepared.names, &prepared.engine);
     let identified = engine.identified();
+    let improved: BTreeSet<usize> = identified.iter().map(|f| network.owner_of_output[f.output]).collect();
+    let refreshed: BTreeSet<usize> = prepared.refreshed.iter().copied().collect();
     let subsystem = |(s, name): (usize, &String)| {
         let member = &network.members[s];
-        let found = identified.iter().any(|f| network.owner_of_output[f.output] == s);
         SubsystemChoice {
             name: name.clone(),
             class: prepared.classes[s].name(),
@@ -75,10 +77,10 @@ pub fn choices(prepared: &Prepared) -> Choices {
                 Feed::Dithered => "dithered mean",
                 Feed::Value => "value",
             }),
-            feed_through: match (feeds_through(member), prepared.refreshed.contains(&s)) {
+            feed_through: match (feeds_through(member), refreshed.contains(&s)) {
                 (false, _) => "none",
                 (true, true) => "refreshed",
-                (true, false) if found => "identified",
+                (true, false) if improved.contains(&s) => "identified",
                 (true, false) => "as stepped",
             },
         }

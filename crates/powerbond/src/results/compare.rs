@@ -3,8 +3,8 @@
 use super::summary::results_of;
 use super::table::{Table, read};
 use crate::Error;
+use powerbond_core::network::NameIndex;
 use serde::Serialize;
-use std::collections::HashMap;
 use std::path::Path;
 
 /// What is allowed: the largest difference of a variable may be `absolute + relative · max |reference|`.
@@ -84,11 +84,12 @@ pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> 
         ));
     }
     let points = points(ta, tb, from, to);
-    let places: HashMap<&str, usize> = a.header.iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
+    let [places, known] =
+        [&a, &b].map(|table| table.header.iter().map(String::as_str).collect::<NameIndex<&str>>());
     let (mut variables, mut only_reference) = (Vec::new(), Vec::new());
     for (k, name) in b.header.iter().enumerate().skip(1) {
-        match places.get(name.as_str()) {
-            Some(&i) => {
+        match places.place(name.as_str()) {
+            Some(i) => {
                 variables.push(difference(name, &points, [&a.columns[i], &b.columns[k]], tolerance));
             }
             None => only_reference.push(name.clone()),
@@ -100,7 +101,7 @@ pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> 
             format!("{} and {} have no variable in common", first.display(), reference.display()),
         ));
     }
-    let only_first = a.header[1..].iter().filter(|n| !b.header.contains(n)).cloned().collect();
+    let only_first = a.header[1..].iter().filter(|n| known.place(n.as_str()).is_none()).cloned().collect();
     let far = |x: f64, y: f64| (x - y).abs() > 1e-9 * (to - from).max(f64::MIN_POSITIVE);
     Ok(Comparison {
         from,

@@ -96,8 +96,7 @@ impl Recorder {
         let inputs = jumps.then(|| jumping(prepared));
         let fields = |inputs: &Vec<usize>| {
             let one = |&i: &usize| {
-                let name = &prepared.names.inputs[i];
-                Field::new(name.to_string(), prepared.unit(name))
+                Field::new(prepared.names.inputs[i].to_string(), prepared.unit(Column::Input(i)))
             };
             std::iter::once(Field::new("time", "s")).chain(inputs.iter().map(one)).collect::<Vec<_>>()
         };
@@ -265,7 +264,7 @@ pub(super) fn numbered(estimators: &[&str]) -> Vec<String> {
 
 /// Columns of the table of results.
 pub(super) fn results_fields(prepared: &Prepared) -> Vec<Field> {
-    let one = |(name, _): &(VariableName, Column)| Field::new(name.to_string(), prepared.unit(name));
+    let one = |(name, column): &(VariableName, Column)| Field::new(name.to_string(), prepared.unit(*column));
     std::iter::once(Field::new("time", "s")).chain(prepared.columns.iter().map(one)).collect()
 }
 
@@ -308,8 +307,8 @@ fn orders(prepared: &Prepared) -> Option<Vec<usize>> {
 /// Inputs that jump: those that outputs feed.
 fn jumping(prepared: &Prepared) -> Vec<usize> {
     let network = prepared.engine.network();
-    let external = |i: usize| network.externals.iter().any(|e| e.input == i);
-    (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i) && !external(i)).collect()
+    let jumps = |i: &usize| network.wiring.is_coupled(*i) && network.external_of_input[*i].is_none();
+    (0..network.n_inputs).filter(jumps).collect()
 }
 
 impl Observer for Recorder {

@@ -14,6 +14,7 @@ use powerbond_core::energy::Spike;
 use powerbond_core::observe::NormStatistics;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -372,7 +373,7 @@ impl Summary {
 fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
     let engine = &prepared.engine;
     let meter = engine.meter();
-    let corrections = engine.corrections();
+    let corrections: BTreeMap<usize, CorrectionReport> = engine.corrections().into_iter().rev().collect();
     let per_second = |x: f64| if elapsed > 0.0 { x / elapsed } else { 0.0 };
     let bond = |(k, name): (usize, &String)| {
         let sum = &meter.sums[k];
@@ -382,7 +383,7 @@ fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
             subsystem: prepared.names.ports[first + i].clone(),
             energy: meter.port_energy[first + i],
         };
-        let corrected = corrections.iter().find(|(bond, _)| *bond == k);
+        let corrected = corrections.get(&k);
         BondSummary {
             name: name.clone(),
             ports: prepared.ports[k].iter().enumerate().map(port).collect(),
@@ -397,7 +398,7 @@ fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
             worst_power: sum.worst_power,
             worst_time: sum.worst_time,
             spikes: engine.watch().spikes(k).into_iter().map(spike).collect(),
-            correction: corrected.map(|(_, report)| correction(report)),
+            correction: corrected.map(correction),
         }
     };
     prepared.names.bonds.iter().enumerate().map(bond).collect()
@@ -406,16 +407,19 @@ fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
 /// Calls, time and net energy of each subsystem; energy where it has ports.
 fn subsystems(prepared: &Prepared) -> Vec<SubsystemSummary> {
     let network = prepared.engine.network();
+    let mut net: Vec<Option<f64>> = vec![None; network.members.len()];
+    for (port, left) in network.bonds.ports.iter().zip(&prepared.engine.meter().port_energy) {
+        let sum = &mut net[port.subsystem];
+        *sum = Some(sum.map_or(-left, |sum| sum - left));
+    }
     let subsystem = |(s, name): (usize, &String)| {
         let timing = &prepared.timings[s];
-        let energies = network.bonds.ports.iter().zip(&prepared.engine.meter().port_energy);
-        let own = energies.filter(|(p, _)| p.subsystem == s);
         SubsystemSummary {
             name: name.clone(),
             kind: network.members[s].simulator.info().kind.clone(),
             steps: timing.calls(),
             seconds: timing.seconds(),
-            net_energy: own.map(|(_, left)| -left).reduce(|a, b| a + b),
+            net_energy: net[s],
         }
     };
     prepared.names.subsystems.iter().enumerate().map(subsystem).collect()

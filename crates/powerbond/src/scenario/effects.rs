@@ -6,17 +6,20 @@ use crate::number::short;
 use crate::simulators;
 use crate::source::At;
 use crate::system::{SimulatorSpec, System};
-use powerbond_core::network::{Names, Network, NetworkBuilder, Row, VariableName};
+use powerbond_core::network::{NameIndex, Names, Network, NetworkBuilder, Row, VariableName};
 use powerbond_core::run::{Change, ParameterChange};
 use powerbond_core::subsystem::{Causality, ValueKind, Variable};
 use powerbond_core::suggest::hint;
 use powerbond_core::time::signal::{Modifier, Signal};
 use powerbond_fmi::description::{self, Variability};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The events of a scenario, checked, in the order of time.
 #[derive(Default)]
 pub struct Effects {
     effects: Vec<Effect>,
+    /// What happens to each input that nothing feeds.
+    of_inputs: BTreeMap<VariableName, Vec<(f64, Modifier)>>,
 }
 
 struct Effect {
@@ -49,8 +52,10 @@ impl Effects {
         warnings: &mut Vec<String>,
     ) -> Result<Self, Error> {
         let mut effects = Vec::new();
+        let specs = system.specs();
+        let connected: BTreeSet<&VariableName> = system.connections.iter().map(|c| &c.to.value).collect();
         for event in &scenario.events {
-            let target = target(system, builder, event)?;
+            let target = target(system, &specs, &connected, builder, event)?;
             let time = start + event.time.value;
             if time >= stop {
                 let place = event.time.prefix();
@@ -66,39 +71,43 @@ impl Effects {
         // Events at one time happen in the order of the file.
         effects.sort_by(|a, b| a.time.total_cmp(&b.time));
         if let Some(end) = &scenario.end {
-            let mut touched: Vec<(VariableName, Target)> = Vec::new();
-            for effect in &effects {
-                if !touched.iter().any(|(name, _)| *name == effect.name) {
-                    touched.push((effect.name.clone(), effect.target));
-                }
-            }
+            let mut known: BTreeSet<&VariableName> = BTreeSet::new();
+            let touched: Vec<(VariableName, Target)> = effects
+                .iter()
+                .filter(|effect| known.insert(&effect.name))
+                .map(|effect| (effect.name.clone(), effect.target))
+                .collect();
             let release =
                 |(name, target)| Effect { time: start + end.value, name, target, modifier: Modifier::None };
             effects.extend(touched.into_iter().map(release));
         }
-        Ok(Effects { effects })
-    }
-
-    /// The signal of an input, with what happens to it.
-    pub fn change(&self, input: &VariableName, signal: Signal) -> Signal {
-        let own = self.effects.iter().filter(|e| e.name == *input && matches!(e.target, Target::Free(_)));
-        let mut changes: Vec<(f64, Modifier)> = Vec::new();
-        for effect in own {
+        let mut of_inputs: BTreeMap<VariableName, Vec<(f64, Modifier)>> = BTreeMap::new();
+        for effect in effects.iter().filter(|e| matches!(e.target, Target::Free(_))) {
+            let changes = of_inputs.entry(effect.name.clone()).or_default();
             match changes.last_mut().filter(|last| last.0 == effect.time) {
                 Some(last) => last.1 = effect.modifier,
                 None => changes.push((effect.time, effect.modifier)),
             }
         }
-        if changes.is_empty() { signal } else { Signal::Changed { base: Box::new(signal), changes } }
+        Ok(Effects { effects, of_inputs })
+    }
+
+    /// The signal of an input, with what happens to it.
+    pub fn change(&self, input: &VariableName, signal: Signal) -> Signal {
+        match self.of_inputs.get(input).cloned() {
+            Some(changes) => Signal::Changed { base: Box::new(signal), changes },
+            None => signal,
+        }
     }
 
     /// Inputs that nothing feeds but the scenario, with their start values.
     pub fn inputs(&self, system: &System) -> Vec<(VariableName, Signal)> {
-        let mut inputs: Vec<(VariableName, Signal)> = Vec::new();
+        let mut known: BTreeSet<&VariableName> = system.inputs.iter().map(|(name, _)| &name.value).collect();
+        let mut inputs = Vec::new();
         for effect in &self.effects {
-            let known = system.inputs.iter().any(|(name, _)| name.value == effect.name)
-                || inputs.iter().any(|(name, _)| *name == effect.name);
-            if let (Target::Free(start), false) = (effect.target, known) {
+            if let Target::Free(start) = effect.target
+                && known.insert(&effect.name)
+            {
                 inputs.push((effect.name.clone(), Signal::Constant(start)));
             }
         }
@@ -110,6 +119,15 @@ impl Effects {
         let rows: Vec<Row> = (0..network.n_inputs)
             .map(|i| Row { sources: network.wiring.sources(i).collect(), offset: network.wiring.offset(i) })
             .collect();
+        let mut fed_by: Vec<Vec<usize>> = vec![Vec::new(); network.n_outputs];
+        for (i, row) in rows.iter().enumerate() {
+            let sources: BTreeSet<usize> = row.sources.iter().map(|s| s.0).collect();
+            sources.into_iter().for_each(|o| fed_by[o].push(i));
+        }
+        let [inputs, outputs] =
+            [&names.inputs, &names.outputs].map(|list| list.iter().collect::<NameIndex<&VariableName>>());
+        let members: NameIndex<&str> = names.subsystems.iter().map(String::as_str).collect();
+        let mut feed_nothing: BTreeSet<&VariableName> = BTreeSet::new();
         let mut of_inputs = vec![Modifier::None; network.n_inputs];
         let mut of_outputs = vec![Modifier::None; network.n_outputs];
         let mut changes: Vec<Change> = Vec::new();
@@ -119,33 +137,28 @@ impl Effects {
             match effect.target {
                 Target::Free(_) => continue,
                 Target::Fed => {
-                    let Some(i) = names.inputs.iter().position(|n| *n == effect.name) else { continue };
+                    let Some(i) = inputs.place(&effect.name) else { continue };
                     of_inputs[i] = effect.modifier;
                     touched.push(i);
                 }
                 Target::Output => {
-                    let output = names.outputs.iter().position(|n| *n == effect.name);
-                    let feeds = |o: usize| {
-                        let fed = |i: &usize| rows[*i].sources.iter().any(|s| s.0 == o);
-                        (0..rows.len()).filter(fed).collect::<Vec<usize>>()
-                    };
-                    touched = output.map_or(Vec::new(), feeds);
+                    let output = outputs.place(&effect.name);
+                    touched = output.map_or(Vec::new(), |o| fed_by[o].clone());
                     match output.filter(|_| !touched.is_empty()) {
                         Some(o) => of_outputs[o] = effect.modifier,
                         None => {
-                            let text = format!(
-                                "scenario: `{}` feeds nothing: events on it have no effect",
-                                effect.name
-                            );
-                            if !warnings.contains(&text) {
-                                warnings.push(text);
+                            if feed_nothing.insert(&effect.name) {
+                                warnings.push(format!(
+                                    "scenario: `{}` feeds nothing: events on it have no effect",
+                                    effect.name
+                                ));
                             }
                             continue;
                         }
                     }
                 }
                 Target::Parameter(variable, start) => {
-                    let member = names.subsystems.iter().position(|s| *s == effect.name.subsystem);
+                    let member = members.place(effect.name.subsystem.as_str());
                     let setting = member.map(|member| ParameterChange {
                         member,
                         variable,
@@ -220,17 +233,23 @@ fn modifier(event: &Event, kind: ValueKind) -> Result<Modifier, Error> {
 }
 
 /// What an event is about, and what kind of value that has.
-fn target(system: &System, builder: &NetworkBuilder, event: &Event) -> Result<(Target, ValueKind), Error> {
+fn target(
+    system: &System,
+    specs: &NameIndex<&str>,
+    connected: &BTreeSet<&VariableName>,
+    builder: &NetworkBuilder,
+    event: &Event,
+) -> Result<(Target, ValueKind), Error> {
     let VariableName { subsystem, variable } = &event.variable.value;
     let fail = |message: String| Err(Error::input(event.variable.place(), message));
-    let spec = system.subsystems.iter().find(|s| s.name.value == *subsystem);
+    let spec = specs.place(subsystem.as_str()).map(|s| &system.subsystems[s]);
     let (Some(spec), Some(simulator)) = (spec, builder.simulator(subsystem)) else {
         let names: Vec<&str> = system.subsystems.iter().map(|s| s.name.value.as_str()).collect();
         let message = format!("there is no subsystem `{subsystem}`.{}", hint(subsystem, names));
         return Err(Error::input(event.model.place(), message));
     };
     let info = simulator.info();
-    let Some(v) = info.find(variable) else {
+    let Some((v, found)) = builder.variable_of(&event.variable.value) else {
         if let SimulatorSpec::Model(name) = &spec.simulator
             && let Some(model) = powerbond_models::find(&name.value)
             && model.all_parameters().any(|p| p.name == variable)
@@ -243,12 +262,9 @@ fn target(system: &System, builder: &NetworkBuilder, event: &Event) -> Result<(T
         let hint = hint(variable, info.variables.iter().map(|v| v.name.as_str()));
         return fail(format!("`{subsystem}` ({}) has no variable `{variable}`.{hint}", info.kind));
     };
-    let found = &info.variables[v];
     let target = match found.causality {
         Causality::Output => Target::Output,
-        Causality::Input if system.connections.iter().any(|c| c.to.value == event.variable.value) => {
-            Target::Fed
-        }
+        Causality::Input if connected.contains(&event.variable.value) => Target::Fed,
         Causality::Input => Target::Free(start_of(spec, found)),
         Causality::Local => match &spec.simulator {
             SimulatorSpec::Fmu(path, _) => {

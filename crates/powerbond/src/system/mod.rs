@@ -13,7 +13,7 @@ use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
 use powerbond_core::energy::Quadrature;
-use powerbond_core::network::VariableName;
+use powerbond_core::network::{NameIndex, VariableName};
 use powerbond_core::step::LoopRules;
 use powerbond_core::time::EndRule;
 use powerbond_models::ParameterValue;
@@ -436,9 +436,14 @@ impl System {
             return Err(Error::input(typed.place(), format!("write it as `{form}`")));
         };
         let name = typed.with(name.trim().to_owned());
-        let (subsystem, parameter) = self.split_name(&name, form)?;
+        let (subsystem, parameter) = self.split_name(&self.specs(), &name, form)?;
         let value = Given::Typed(value.trim().to_owned());
         self.subsystems[subsystem].parameters.push((name.with(parameter), value));
         Ok(())
+    }
+
+    /// Where each subsystem stands in [`System::subsystems`].
+    pub(crate) fn specs(&self) -> NameIndex<&str> {
+        self.subsystems.iter().map(|spec| spec.name.value.as_str()).collect()
     }
 }

@@ -4,6 +4,7 @@ use super::{Given, SimulatorSpec, SubsystemSpec, System};
 use crate::Error;
 use crate::number::LONGEST_IN_A_REAL;
 use crate::source::{At, Source};
+use powerbond_core::network::NameIndex;
 use powerbond_core::units::{Conversion, Si, Unit};
 use powerbond_fmi::Fmu;
 use powerbond_fmi::description::xml::{self, Node};
@@ -48,9 +49,10 @@ impl System {
     pub fn set_from(&mut self, file: &Path, first: bool) -> Result<Vec<String>, Error> {
         let mut warnings = Vec::new();
         let mut fmus = BTreeMap::new();
-        let mut count: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut set: BTreeMap<usize, Vec<(At<String>, Given)>> = BTreeMap::new();
+        let specs = self.specs();
         for Parameter { name, value, unit } in read(file)? {
-            let (subsystem, parameter) = self.split_name(&name, "subsystem.parameter")?;
+            let (subsystem, parameter) = self.split_name(&specs, &name, "subsystem.parameter")?;
             let spec = &self.subsystems[subsystem];
             let value = match unit {
                 None => value,
@@ -59,31 +61,38 @@ impl System {
                     convert(&name, value, &unit, wanted.as_ref(), &mut warnings)?
                 }
             };
+            set.entry(subsystem).or_default().push((name.with(parameter), value));
+        }
+        for (subsystem, new) in set {
             let list = &mut self.subsystems[subsystem].parameters;
-            let place = count.entry(subsystem).or_default();
-            list.insert(if first { *place } else { list.len() }, (name.with(parameter), value));
-            *place += 1;
+            let place = if first { 0 } else { list.len() };
+            list.splice(place..place, new);
         }
         Ok(warnings)
     }
 
     /// The subsystem and the parameter of `subsystem.parameter`; the only subsystem needs no name.
     /// `form` says how it is written.
-    pub(super) fn split_name(&self, name: &At<String>, form: &str) -> Result<(usize, String), Error> {
-        let names: Vec<&str> = self.subsystems.iter().map(|s| s.name.value.as_str()).collect();
+    pub(super) fn split_name(
+        &self,
+        specs: &NameIndex<&str>,
+        name: &At<String>,
+        form: &str,
+    ) -> Result<(usize, String), Error> {
         let fail = |message: String| Err(Error::input(name.place(), message));
         if let Some((subsystem, parameter)) = name.value.split_once('.') {
-            if let Some(s) = names.iter().position(|n| *n == subsystem) {
+            if let Some(s) = specs.place(subsystem) {
                 return Ok((s, parameter.to_owned()));
             }
-            if names.len() > 1 {
+            if self.subsystems.len() > 1 {
+                let names = self.subsystems.iter().map(|s| s.name.value.as_str());
                 return fail(format!(
                     "there is no subsystem `{subsystem}`.{}",
                     powerbond_core::suggest::hint(subsystem, names)
                 ));
             }
         }
-        match names.len() {
+        match self.subsystems.len() {
             1 => Ok((0, name.value.clone())),
             _ => fail(format!("`{}` has no subsystem; write it as `{form}`", name.value)),
         }

@@ -10,6 +10,8 @@ use powerbond_core::step::LoopRules;
 use powerbond_core::time::EndRule;
 use powerbond_fmi::Fmu;
 use powerbond_fmi::description::Causality;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,9 +82,11 @@ impl System {
         let option = format!("--input {}", file.display());
         let table = crate::results::csv::read(file)?;
         let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let specs = self.specs();
+        let (mut signals, mut last, mut fmus) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         for column in table.header.iter().skip(1) {
             let full = VariableName::parse(column)
-                .filter(|v| self.subsystems.iter().any(|s| s.name.value == v.subsystem))
+                .filter(|v| specs.place(v.subsystem.as_str()).is_some())
                 .or_else(|| match &self.subsystems[..] {
                     [only] => Some(VariableName::new(&only.name.value, column)),
                     _ => None,
@@ -91,24 +95,39 @@ impl System {
                 let message = format!("column `{column}` names no subsystem; write it as `subsystem.input`");
                 return Err(Error::input(Some(crate::source::Place::Option(option)), message));
             };
-            let linear = self.is_real_input(&name)?;
-            self.inputs.retain(|(other, _)| other.value != name);
+            let spec = specs.place(name.subsystem.as_str()).map(|s| &self.subsystems[s]);
+            let linear = self.is_real_input(spec, &name.variable, &mut fmus)?;
             let signal = SignalSpec::Table {
                 file: At::option(absolute.clone(), option.clone()),
                 column: Some(At::option(column.clone(), option.clone())),
                 linear,
             };
-            self.inputs.push((At::option(name, option.clone()), signal));
+            last.insert(name.clone(), signals.len());
+            signals.push((At::option(name, option.clone()), signal));
         }
+        // A later column replaces an earlier one, and all of them what the file says.
+        self.inputs.retain(|(other, _)| !last.contains_key(&other.value));
+        let columns = signals.into_iter().enumerate();
+        self.inputs
+            .extend(columns.filter(|(n, (name, _))| last[&name.value] == *n).map(|(_, signal)| signal));
         Ok(())
     }
 
-    fn is_real_input(&self, name: &VariableName) -> Result<bool, Error> {
-        let spec = self.subsystems.iter().find(|s| s.name.value == name.subsystem);
-        let Some(SimulatorSpec::Fmu(path, _)) = spec.map(|s| &s.simulator) else { return Ok(true) };
-        let fmu = crate::simulators::open(self.folder(), path)?;
+    fn is_real_input<'a>(
+        &self,
+        spec: Option<&'a SubsystemSpec>,
+        variable: &str,
+        fmus: &mut BTreeMap<&'a str, Fmu>,
+    ) -> Result<bool, Error> {
+        let Some(SubsystemSpec { name, simulator: SimulatorSpec::Fmu(path, _), .. }) = spec else {
+            return Ok(true);
+        };
+        let fmu = match fmus.entry(&name.value) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(crate::simulators::open(self.folder(), path)?),
+        };
         let description = fmu.description();
-        let input = description.find(&name.variable).map(|v| &description.variables[v]);
+        let input = description.find(variable).map(|v| &description.variables[v]);
         Ok(input.is_none_or(|v| v.causality != Causality::Input || v.kind.is_real()))
     }
 }

@@ -18,6 +18,7 @@ use crate::system::{Method, System};
 use crate::{Error, Prepared};
 use candidates::{Candidate, Known};
 use path::{Compared, Path, Recorded};
+use powerbond_core::network::NameIndex;
 use powerbond_core::run::Outcome;
 use serde::Serialize;
 use std::rc::Rc;
@@ -247,9 +248,9 @@ impl<'a> Bench<'a> {
             return Err(Error::input(None, message));
         }
         // Rates stay while steps change.
-        for (s, name) in prepared.names.subsystems.iter().enumerate() {
-            let spec = system.subsystems.iter_mut().find(|spec| spec.name.value == *name);
-            if let Some(spec) = spec.filter(|spec| spec.step.is_some()) {
+        let places: NameIndex<&str> = prepared.names.subsystems.iter().map(String::as_str).collect();
+        for spec in system.subsystems.iter_mut().filter(|spec| spec.step.is_some()) {
+            if let Some(s) = places.place(spec.name.value.as_str()) {
                 spec.rate = spec.step.take().map(|at| at.with(prepared.rates[s]));
             }
         }

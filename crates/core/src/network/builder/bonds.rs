@@ -4,7 +4,7 @@ use super::{NetworkBuilder, Place, Places};
 use crate::energy::{Bonds, Port, Term};
 use crate::network::{BuildError, Names, PortSpec, Problem, Subject, VariableName, Wiring};
 use crate::subsystem::Causality;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 impl NetworkBuilder {
@@ -101,14 +101,14 @@ impl NetworkBuilder {
         names: &Names,
     ) -> Result<(), BuildError> {
         let mut form: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
+        let terms = |p: usize| &bonds.terms[bonds.ports[p].terms.clone()];
+        let mut ports_of: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for (p, term) in ports.clone().flat_map(|p| terms(p).iter().map(move |term| (p, term))) {
+            ports_of.entry(term.y).or_default().insert(p);
+        }
         for p in ports.clone() {
-            let others = |y: usize| {
-                ports
-                    .clone()
-                    .filter(|&q| q != p)
-                    .any(|q| bonds.terms[bonds.ports[q].terms.clone()].iter().any(|t| t.y == y))
-            };
-            for term in &bonds.terms[bonds.ports[p].terms.clone()] {
+            let others = |y: usize| ports_of.get(&y).is_some_and(|of| of.iter().any(|&q| q != p));
+            for term in terms(p) {
                 for (source, gain) in wiring.sources(term.u) {
                     if !others(source) {
                         let problem = Problem::Foreign {

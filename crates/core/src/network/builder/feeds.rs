@@ -4,7 +4,7 @@ use super::{NetworkBuilder, Place};
 use crate::network::{BuildError, Names, Packets, Problem, Subject, VariableName};
 use crate::subsystem::{Causality, Packet};
 use crate::units::Conversion;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What feeds an input.
 pub(super) enum Feed {
@@ -18,6 +18,7 @@ impl NetworkBuilder {
     /// The connections of texts and binaries.
     pub(super) fn resolve_packets(&self, names: &mut Names) -> Result<Packets, BuildError> {
         let mut links: Vec<(Place, Place)> = Vec::new();
+        let mut fed: BTreeSet<Place> = BTreeSet::new();
         for (n, spec) in self.connections.iter().enumerate() {
             let error = |problem| BuildError { subject: Subject::Connection(n), problem };
             let to = self.packet(&spec.to);
@@ -51,7 +52,7 @@ impl NetworkBuilder {
                 if spec.from.len() > 1 || *gain != 1.0 || spec.offset != 0.0 {
                     return Err(error(Problem::NotAsItIs { from: name.clone(), kind: from_kind }));
                 }
-                if links.iter().any(|link| link.1 == to) {
+                if !fed.insert(to) {
                     let (input, other) = (spec.to.clone(), "another connection");
                     return Err(error(Problem::FedTwice { input, other }));
                 }

@@ -11,8 +11,13 @@ use std::ops::Range;
 pub enum Reached<'a> {
     /// Nobody knows: all of them may jump.
     Everything,
-    /// These, each named once, flat.
-    Some(&'a [(u32, Break)]),
+    /// Some of them.
+    Some {
+        /// Inputs, each named once, flat, and what happens to them.
+        inputs: &'a [(u32, Break)],
+        /// Whether an input of each member jumps, or its outputs do by themselves.
+        members: &'a [bool],
+    },
 }
 
 impl Reached<'_> {
@@ -20,8 +25,8 @@ impl Reached<'_> {
     pub fn for_each_sharp(&self, n: usize, mut forget: impl FnMut(usize)) {
         match self {
             Reached::Everything => (0..n).for_each(forget),
-            Reached::Some(list) => {
-                list.iter().filter(|(_, how)| *how == Break::Sharp).for_each(|&(i, _)| forget(i as usize));
+            Reached::Some { inputs, .. } => {
+                inputs.iter().filter(|(_, how)| *how == Break::Sharp).for_each(|&(i, _)| forget(i as usize));
             }
         }
     }
@@ -121,9 +126,9 @@ impl Reach {
         self.spread(from, how);
     }
 
-    /// The inputs that were reached.
-    pub fn inputs(&self) -> &[(u32, Break)] {
-        &self.list
+    /// What was reached.
+    pub fn reached(&self) -> Reached<'_> {
+        Reached::Some { inputs: &self.list, members: &self.touched }
     }
 
     /// Whether an input of member `s` jumps, or its outputs do by themselves.
@@ -177,19 +182,16 @@ mod tests {
         let mut reach = chain();
         reach.add_jump(1);
         reach.add_consequences();
-        assert_eq!(
-            reach.inputs(),
-            [(1, Break::Sharp), (2, Break::Sharp), (3, Break::Sharp), (4, Break::Soft)]
-        );
+        assert_eq!(reach.list, [(1, Break::Sharp), (2, Break::Sharp), (3, Break::Sharp), (4, Break::Soft)]);
         assert_eq!([0, 1, 2, 3].map(|s| reach.touches(s)), [false, true, true, false]);
         reach.clear();
         reach.add_bend(1);
         reach.add_consequences();
-        assert_eq!(reach.inputs(), [(1, Break::Sharp), (2, Break::Sharp), (3, Break::Soft)]);
+        assert_eq!(reach.list, [(1, Break::Sharp), (2, Break::Sharp), (3, Break::Soft)]);
         reach.clear();
         reach.add_member(3, 3..4);
         reach.add_consequences();
-        assert_eq!(reach.inputs(), [(4, Break::Sharp)]);
+        assert_eq!(reach.list, [(4, Break::Sharp)]);
         assert!(reach.touches(3) && reach.touches(4) && !reach.touches(2));
     }
 }

@@ -216,7 +216,7 @@ impl Engine {
     /// The past does not predict the future of what the discontinuity reaches.
     fn restart(&mut self, anywhere: bool) {
         let Engine { record, exchange, policies, events, pair, .. } = self;
-        let reached = if anywhere { Reached::Everything } else { Reached::Some(events.reach.inputs()) };
+        let reached = if anywhere { Reached::Everything } else { events.reach.reached() };
         exchange.renew(&policies.schedule, &record.fresh, &record.y_prev);
         exchange.restart(&reached);
         policies.restart(&reached);

@@ -69,6 +69,9 @@ pub struct Engine {
 impl Engine {
     /// Prepares a run.
     pub fn new(mut network: Network, policies: Policies, mut settings: Settings) -> Self {
+        if let Some(identifier) = &policies.identifier {
+            identifier.claim_gains(&mut network.feed_through);
+        }
         let wish = policies.controller.first();
         let pace = match (policies.controller.is_fixed(), settings.quantum) {
             (true, quantum) => Pace::Grid { step: wish, quantum },

@@ -328,8 +328,8 @@ impl Exchange {
             match reached {
                 Reached::Everything => history.restart(),
                 // Where nothing waits its history has no signals.
-                Reached::Some(signals) if !history.values(0).is_empty() => history.restart_some(signals),
-                Reached::Some(_) => {}
+                Reached::Some { inputs, .. } if !history.values(0).is_empty() => history.restart_some(inputs),
+                Reached::Some { .. } => {}
             }
         }
     }

@@ -177,7 +177,7 @@ impl Pair {
         inputs.iter().enumerate().for_each(|(i, &value)| self.ends.set_newest(i, value));
         match reached {
             Reached::Everything => self.ends.restart(),
-            Reached::Some(signals) => self.ends.restart_some(signals),
+            Reached::Some { inputs, .. } => self.ends.restart_some(inputs),
         }
     }
 }

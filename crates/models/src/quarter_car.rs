@@ -172,9 +172,10 @@ impl Equations<1, 1> for Chassis {
     fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
         let [f, slope, curvature] = [u.value[0], u.slope[0], u.curvature[0]];
         match self.integrator {
-            // A held force makes every number of Euler steps the same one.
-            Integrator::Micro(_) if slope == 0.0 && curvature == 0.0 => {
-                self.z += h * self.v;
+            // Under a held force n Euler steps are v += h a, z += h v + h² a (n − 1)/(2n).
+            Integrator::Micro(n) if slope == 0.0 && curvature == 0.0 => {
+                let n = f64::from(n);
+                self.z += h * (self.v + 0.5 * h * (f / self.mass) * (n - 1.0) / n);
                 self.v += f * h / self.mass;
             }
             Integrator::Micro(n) => {

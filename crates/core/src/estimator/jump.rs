@@ -276,7 +276,11 @@ impl ErrorEstimator for Jump {
     }
 
     fn is_warming_up(&self) -> bool {
-        self.steps <= WARM_UP || self.since_restart <= LOOK_EVERY
+        self.has_no_scale() || self.since_restart <= LOOK_EVERY
+    }
+
+    fn has_no_scale(&self) -> bool {
+        self.steps <= WARM_UP
     }
 
     fn diagnostics(&self) -> Diagnostics<'_> {

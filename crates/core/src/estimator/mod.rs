@@ -88,6 +88,11 @@ pub trait ErrorEstimator: Checkpointed {
         false
     }
 
+    /// Whether it has seen too little of the run to have scales at all: norms steer the steps, but say nothing about the error.
+    fn has_no_scale(&self) -> bool {
+        false
+    }
+
     /// What it found out beside its norms.
     fn diagnostics(&self) -> Diagnostics<'_> {
         Diagnostics::default()

@@ -37,6 +37,12 @@ const TESTED: f64 = 5.0;
 const VISIBLE: f64 = 0.05;
 /// Gains below this times h·B are not told from integration, which makes B h/2 of a hold that lags half a step behind.
 const HALF_A_STEP: f64 = 0.5;
+/// A gain is given to methods that multiply errors with it (NEPCE) from this confidence on, and if it has stayed within this share of
+/// its mean for so many steps: one that follows a nonlinear law late is worse than none (the square-root damper of sadjina2020
+/// runs away with it).
+const SURE: f64 = 0.9;
+const STEADY: f64 = 0.1;
+const STEADY_STEPS: f64 = 20.0;
 /// Subsystems with more coupled inputs than this are left alone: the cost grows with the third power.
 pub const MOST_INPUTS: usize = 16;
 
@@ -112,6 +118,8 @@ struct Candidate {
     evidence: Vec<[f64; 3]>,
     /// Trust in each gain, outputs × fed.
     confidence: Vec<f64>,
+    /// See [`Candidate::note_steadiness`].
+    steadiness: Vec<[f64; 3]>,
     /// Scratch: the Cholesky factor, differences z, their residuals L⁻¹ z, and a column of L⁻¹.
     factor: Vec<f64>,
     z: Vec<f64>,
@@ -164,6 +172,7 @@ impl Candidate {
             tested: 0.0,
             evidence: vec![[0.0; 3]; fed],
             confidence: vec![0.0; k * fed],
+            steadiness: vec![[0.0; 3]; k * fed],
             factor: vec![0.0; unknowns * unknowns],
             z: vec![0.0; unknowns],
             residual: vec![0.0; unknowns],
@@ -278,8 +287,28 @@ impl Candidate {
                     && confidence > 0.0
                     && !self.is_integration(o, k, h);
                 self.confidence[place] = if is_used { confidence } else { 0.0 };
+                self.note_steadiness(place, gain);
             }
         }
+    }
+
+    /// How a gain moves: its smoothed mean, its smoothed squared distance from it, and for how many steps it was sure.
+    fn note_steadiness(&mut self, place: usize, gain: f64) {
+        let [mean, square, steps] = &mut self.steadiness[place];
+        if self.confidence[place] < SURE {
+            (*mean, *square, *steps) = (gain, 0.0, 0.0);
+            return;
+        }
+        let off = gain - *mean;
+        *mean += off / STEADY_STEPS;
+        *square += (off * off - *square) / STEADY_STEPS;
+        *steps += 1.0;
+    }
+
+    /// Whether methods may multiply errors with a gain.
+    fn is_sure(&self, place: usize) -> bool {
+        let [mean, square, steps] = self.steadiness[place];
+        steps >= STEADY_STEPS && square <= STEADY * STEADY * mean * mean
     }
 
     /// Whether a gain is small beside what integration of the same input, if that is significant, makes of half a step.
@@ -325,7 +354,7 @@ impl Candidate {
         for past in [&self.u, &self.integral, &self.second, &self.y] {
             past.iter().for_each(|values| tape.extend(values));
         }
-        self.evidence.iter().for_each(|evidence| tape.extend(evidence));
+        self.evidence.iter().chain(&self.steadiness).for_each(|numbers| tape.extend(numbers));
         for list in
             [&self.information, &self.moments, &self.solution, &self.missed, &self.all, &self.confidence]
         {
@@ -339,7 +368,7 @@ impl Candidate {
         for past in [&mut self.u, &mut self.integral, &mut self.second, &mut self.y] {
             past.iter_mut().for_each(|values| tape.fill(values));
         }
-        self.evidence.iter_mut().for_each(|evidence| tape.fill(evidence));
+        self.evidence.iter_mut().chain(&mut self.steadiness).for_each(|numbers| tape.fill(numbers));
         for list in [
             &mut self.information,
             &mut self.moments,
@@ -494,12 +523,12 @@ impl Identifier {
         }
     }
 
-    /// Writes `confidence · D` of those of all `pairs` whose gains are identified.
+    /// Writes D of those of all `pairs` whose gains are identified, 0 where it is not sure enough to be multiplied with.
     pub(crate) fn fill(&self, pairs: &[FeedThroughPair], d: &mut [f64]) {
         for c in &self.candidates {
             let identified = |pair: usize| pairs[pair].gain == GainSource::Identified;
             for &(pair, at) in c.pairs.iter().filter(|(pair, _)| identified(*pair)) {
-                d[pair] = c.confidence[at] * c.gain(at / c.fed, at % c.fed);
+                d[pair] = if c.is_sure(at) { c.gain(at / c.fed, at % c.fed) } else { 0.0 };
             }
         }
     }

@@ -15,13 +15,15 @@ pub struct Statistics {
     pub unsaved: u64,
     /// Steps that were kept although their error norm exceeds 1.
     pub over_tolerance: u64,
-    /// Steps over tolerance at the smallest step size.
+    /// Those of them at the start, before the driving estimator had a scale.
+    pub without_scale: u64,
+    /// Steps over tolerance at the smallest step size, once there is a scale.
     pub at_floor: u64,
     /// When the first step at the floor ended, in s.
     pub first_at_floor: Option<f64>,
     /// Discontinuities that were stepped to or reported.
     pub events: u64,
-    /// The largest error norm and when it was.
+    /// The largest error norm, once there is a scale, and when it was.
     pub worst_norm: (f64, f64),
     /// The smallest step, in s.
     pub min_step: f64,
@@ -141,6 +143,7 @@ impl Default for Statistics {
             sweeps: 0,
             unsaved: 0,
             over_tolerance: 0,
+            without_scale: 0,
             at_floor: 0,
             first_at_floor: None,
             events: 0,

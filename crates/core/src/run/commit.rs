@@ -59,7 +59,9 @@ impl Engine {
         let span = self.record.span;
         let runaway = watch(&mut self.watch, span, &self.record.flows, self.settings.stop_runaway);
         let floor = self.policies.controller.floor().max(self.clock.pace().floor());
-        let over_tolerance = count(&mut self.statistics, &self.record.estimates, span, floor);
+        let has_scale = !self.policies.driving().is_some_and(|e| e.has_no_scale());
+        let scale = if has_scale { Scale::Known } else { Scale::Unknown };
+        let over_tolerance = count(&mut self.statistics, &self.record.estimates, span, floor, scale);
         let arrival = self.clock.advance(span);
         let view = self.record.view(&self.network, self.doubled());
         let flow = observer.accepted(
@@ -133,16 +135,27 @@ impl Engine {
     }
 }
 
+/// Whether norms say something about the error.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    Known,
+    Unknown,
+}
+
 /// Enters an accepted step into the statistics; true if it is over tolerance.
-fn count(statistics: &mut Statistics, estimates: &[Estimate], span: Span, floor: f64) -> bool {
+fn count(statistics: &mut Statistics, estimates: &[Estimate], span: Span, floor: f64, scale: Scale) -> bool {
     statistics.accept(span.h);
     for (sum, estimate) in statistics.estimates.iter_mut().zip(estimates) {
         sum.accept(estimate.norm, span.end);
     }
     let norm = estimates.first().map_or(0.0, |e| e.norm);
     let over_tolerance = norm > 1.0;
+    statistics.over_tolerance += u64::from(over_tolerance);
+    if scale == Scale::Unknown {
+        statistics.without_scale += u64::from(over_tolerance);
+        return over_tolerance;
+    }
     if over_tolerance {
-        statistics.over_tolerance += 1;
         if span.h <= floor * (1.0 + 1e-9) {
             statistics.at_floor += 1;
             statistics.first_at_floor.get_or_insert(span.end);

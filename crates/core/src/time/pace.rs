@@ -62,11 +62,10 @@ impl Pace {
         }
     }
 
-    /// The shortest step that there is, in seconds; 0 if there is none.
+    /// The shortest step that can be wished for, in seconds; 0 if there is none, or if steps are not chosen at all.
     pub fn floor(self) -> f64 {
         match self {
-            Pace::Free => 0.0,
-            Pace::Grid { step, quantum } => quantum.unwrap_or(step),
+            Pace::Free | Pace::Grid { .. } => 0.0,
             Pace::Multiples(q) => q,
         }
     }

@@ -367,18 +367,20 @@ impl Judge<'_> {
         let limit = self.system.verdict.over_tolerance;
         let share = |n: u64| n as f64 / statistics.accepted.max(1) as f64;
         let level = |n: u64| if share(n) > limit { "check" } else { "note" };
-        if self.prepared.adaptive && statistics.over_tolerance > 0 {
+        // Before there is a scale, norms are large whatever the error.
+        let over_tolerance = statistics.over_tolerance - statistics.without_scale;
+        if self.prepared.adaptive && over_tolerance > 0 {
             let text = format!(
                 "{} of {} steps {} kept over tolerance; the worst error norm is {}",
-                statistics.over_tolerance,
+                over_tolerance,
                 statistics.accepted,
-                if statistics.over_tolerance == 1 { "was" } else { "were" },
+                if over_tolerance == 1 { "was" } else { "were" },
                 short4(statistics.worst_norm.0)
             );
             out.push(Reason {
-                level: level(statistics.over_tolerance),
+                level: level(over_tolerance),
                 time: Some(statistics.worst_norm.1),
-                value: Some(share(statistics.over_tolerance)),
+                value: Some(share(over_tolerance)),
                 limit: Some(limit),
                 ..note(
                     "over_tolerance",

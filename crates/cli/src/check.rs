@@ -1,7 +1,7 @@
 //! `powerbond check`: a system before it runs: who feeds whom, in which order, what methods can use.
 
 use crate::text::{print, quantity, significant, table};
-use powerbond::check::SubsystemCheck;
+use powerbond::check::{LoopCheck, SubsystemCheck};
 use powerbond::{Check, Error, RunOptions, System};
 use std::path::{Path, PathBuf};
 
@@ -140,16 +140,52 @@ fn describe(check: &Check) -> String {
     out
 }
 
+/// Where the feed-through of an output is known from, and its gains.
+fn known_from(check: &Check, output: &str) -> String {
+    let pairs: Vec<_> = check.feed_through.iter().filter(|pair| pair.output == output).collect();
+    let known = pairs.first().map_or("unknown", |pair| pair.known);
+    let gains: Vec<String> = pairs
+        .iter()
+        .map(|pair| match pair.value {
+            Some(value) => format!("{} by {}", significant(value), pair.gain),
+            None => pair.gain.to_owned(),
+        })
+        .collect();
+    match gains.iter().all(|gain| gain == "declared") {
+        true => known.to_owned(),
+        false => format!("{known}; ∂y/∂u {}", gains.join(", ")),
+    }
+}
+
+/// The gain of a loop and what becomes of it.
+fn loop_words(found: &LoopCheck) -> String {
+    let number = |x: f64| significant(x);
+    let gain = found.gain.map_or("its gain is not known".to_owned(), |gain| format!("gain {}", number(gain)));
+    if found.solved {
+        return format!("{gain}; solved at every communication point");
+    }
+    let growth = found.growth.map_or(String::new(), |growth| {
+        let one = |(order, growth): (usize, f64)| {
+            let word = if growth < 1.0 { "stable" } else { "unstable" };
+            format!("{} with hold {order} ({word})", number(growth))
+        };
+        let all: Vec<String> = growth.into_iter().enumerate().map(one).collect();
+        format!(": a disturbance grows per step by a factor of {}", all.join(", "))
+    });
+    format!("{gain}; not solved in the run, every exchange lags a step behind{growth}")
+}
+
 /// Order, loops and what estimates are worth.
 fn structure(check: &Check) -> String {
     let mut out = format!("\nEvaluation order\n  {}\n\nFeed-through\n", check.order.join(", "));
     for s in &check.subsystems {
         for o in s.outputs.iter().filter(|o| !o.feeds_through.is_empty()) {
             out += &format!(
-                "  {}.{} depends on {} at the same instant\n",
+                "  {}.{} depends on {} at the same instant ({})\n",
                 s.name,
                 o.name,
-                o.feeds_through.join(", ")
+                o.feeds_through.join(", "),
+                known_from(check, &format!("{}.{}", s.name, o.name))
             );
         }
         if s.feed_through == "unknown" {
@@ -158,7 +194,7 @@ fn structure(check: &Check) -> String {
     }
     for found in &check.loops {
         let first = found.path.first().cloned().unwrap_or_default();
-        out += &format!("  algebraic loop: {} → {first}\n", found.path.join(" → "));
+        out += &format!("  algebraic loop: {} → {first}\n    {}\n", found.path.join(" → "), loop_words(found));
     }
     match check.nilpotency {
         Some(_) if check.subsystems.iter().any(|s| s.feed_through == "unknown") => {

@@ -47,6 +47,7 @@ fn the_document_has_its_keys_and_the_structure_of_the_paper() {
             "bonds",
             "capabilities",
             "connections",
+            "feed_through",
             "findings",
             "loops",
             "nilpotency",
@@ -116,8 +117,8 @@ fn what_methods_lack_is_named_with_its_effect() {
     assert_eq!(lacks("richardson"), lack("restore", "refused"));
     assert_eq!(lacks("rollback"), lack("restore", "refused"));
     assert_eq!(lacks("1"), lack("first input derivative", "held with a lower order"));
-    assert_eq!(lacks("energy"), lack("feed-through", "`mu` must be given"));
-    assert_eq!(lacks("refresh"), lack("refresh", "left out"));
+    assert_eq!(lacks("energy"), json!([]), "what was probed is known");
+    assert_eq!(lacks("refresh"), json!([]), "nothing feeds through: there is nothing to refresh");
     assert_eq!(lacks("jacobi"), json!([]));
     assert_eq!(document["subsystems"][0]["feed_through"], "probed", "nobody declared it");
     assert_eq!(document["nilpotency"], 2, "the probe found that the chassis feeds nothing through");
@@ -128,8 +129,17 @@ fn loops_of_two_and_three_are_named_and_solved() {
     let document = check(&ring(3.0));
     assert_eq!(
         document["loops"],
-        json!([{ "inputs": ["a.u", "b.u", "c.u"], "path": ["a.u", "a.y", "b.u", "b.y", "c.u", "c.y"] }])
+        json!([{
+            "inputs": ["a.u", "b.u", "c.u"],
+            "path": ["a.u", "a.y", "b.u", "b.y", "c.u", "c.y"],
+            "solved": true,
+            // 3 · 2 · (-1/2); unsolved, a disturbance would grow by its cube root per step.
+            "gain": -3.0,
+            "growth": document["loops"][0]["growth"].clone(),
+        }])
     );
+    let growth = document["loops"][0]["growth"][0].as_f64().unwrap();
+    assert!((growth - 3f64.cbrt()).abs() < 1e-9, "{growth}");
     assert_eq!(document["nilpotency"], Value::Null);
     // a = 1 - c/2, b = 2 + 3a, c = 2b: a = 1 - (2 + 3a), so a = -1/4, b = 5/4, c = 5/2.
     let lab = Lab::with(&ring(3.0));
@@ -151,7 +161,7 @@ fn loops_of_two_and_three_are_named_and_solved() {
 #[test]
 fn a_loop_without_solution_ends_with_7_and_its_name() {
     let lab = Lab::with(&ring(-1.0));
-    let said = "algebraic loop `a.u → a.y → b.u → b.y → c.u → c.y → a.u` do not settle";
+    let said = "algebraic loop `a.u → a.y → b.u → b.y → c.u → c.y → a.u` was not solved";
     for arguments in
         [&["check", "system.toml"][..], &["check", "system.toml", "--json"], &["run", "system.toml"]]
     {
@@ -162,7 +172,7 @@ fn a_loop_without_solution_ends_with_7_and_its_name() {
     }
     // A looser tolerance is obeyed: the residual of the linear loop stays at about 0.3.
     let loose =
-        edit(&ring(-1.0), "stop = 0.01", "stop = 0.01\ninitial = { tolerance = 0.9, iterations = 3 }");
+        edit(&ring(-1.0), "stop = 0.01", "stop = 0.01\ninitial = { tolerance = 0.9 }\nloops = { tolerance = 0.9 }");
     assert_eq!(Lab::with(&loose).powerbond(&["run", "system.toml"]).code, 0);
 }
 
@@ -188,11 +198,19 @@ fn people_get_a_readable_page() {
     assert!(ran.out.contains("20 µs (5×)"), "{}", ran.out);
     let looped = Lab::with(&ring(3.0)).powerbond(&["check", "system.toml"]);
     assert!(
-        looped.out.contains("algebraic loop: a.u → a.y → b.u → b.y → c.u → c.y → a.u\n"),
+        looped.out.contains(
+            "algebraic loop: a.u → a.y → b.u → b.y → c.u → c.y → a.u\n    gain -3; solved at every communication point"
+        ),
         "{}",
         looped.out
     );
-    assert!(looped.err.contains("warning: algebraic loop"), "{}", looped.err);
+    // c cannot be re-read: 3 = √… with a hold of order 0 every way round triples what is wrong.
+    let deaf = edit(&ring(3.0), "[subsystems.c]\n", "[subsystems.c]\n# deaf\n");
+    let deaf = deaf.replace("# deaf\nmodel = \"algebraic/gain\"\nparameters = { ", "model = \"algebraic/gain\"\nparameters = { refresh = \"no\", ");
+    let looped = Lab::with(&deaf).powerbond(&["check", "system.toml"]);
+    assert!(looped.out.contains("not solved in the run"), "{}", looped.out);
+    assert!(looped.out.contains("1.442 with hold 0 (unstable)"), "{}", looped.out);
+    assert!(looped.err.contains("the outputs of `c` cannot be re-read"), "{}", looped.err);
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn the_quarter_car_is_near_its_exact_solution() {
         close(found["max"].as_f64().unwrap(), difference, 0.02);
     };
     assert_eq!(compared["points"], 81);
-    check("chassis.position", 0.529e-3);
+    check("chassis.position", 0.626e-3);
     check("chassis.velocity", 3.29e-3);
     check("wheel.position", 0.0848e-3);
     check("wheel.velocity", 2.10e-3);

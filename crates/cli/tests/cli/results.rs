@@ -75,6 +75,8 @@ fn the_summary_has_its_documented_fields() {
         "",
         &[
             "schema",
+            "loops",
+            "feed_through",
             "system",
             "outcome",
             "error",
@@ -102,7 +104,7 @@ fn the_summary_has_its_documented_fields() {
         ],
     );
     check("/time", &["start", "stop", "reached"]);
-    check("/steps", &["accepted", "rejected", "over_tolerance", "at_floor", "events"]);
+    check("/steps", &["accepted", "rejected", "over_tolerance", "at_floor", "events", "early_returns"]);
     check("/step_size", &["min", "median", "mean", "max"]);
     check(
         "/bonds/0",

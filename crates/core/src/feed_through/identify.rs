@@ -120,6 +120,9 @@ struct Candidate {
     confidence: Vec<f64>,
     /// See [`Candidate::note_steadiness`].
     steadiness: Vec<[f64; 3]>,
+    /// Steps in which some gain was sure, and all steps.
+    sure_steps: f64,
+    steps: f64,
     /// Scratch: the Cholesky factor, differences z, their residuals L⁻¹ z, and a column of L⁻¹.
     factor: Vec<f64>,
     z: Vec<f64>,
@@ -173,6 +176,8 @@ impl Candidate {
             evidence: vec![[0.0; 3]; fed],
             confidence: vec![0.0; k * fed],
             steadiness: vec![[0.0; 3]; k * fed],
+            sure_steps: 0.0,
+            steps: 0.0,
             factor: vec![0.0; unknowns * unknowns],
             z: vec![0.0; unknowns],
             residual: vec![0.0; unknowns],
@@ -351,6 +356,8 @@ impl Candidate {
     fn save(&self, tape: &mut Checkpoint) {
         tape.push(self.len as f64);
         tape.push(self.tested);
+        tape.push(self.sure_steps);
+        tape.push(self.steps);
         for past in [&self.u, &self.integral, &self.second, &self.y] {
             past.iter().for_each(|values| tape.extend(values));
         }
@@ -365,6 +372,8 @@ impl Candidate {
     fn load(&mut self, tape: &mut Checkpoint) {
         self.len = tape.pull() as usize;
         self.tested = tape.pull();
+        self.sure_steps = tape.pull();
+        self.steps = tape.pull();
         for past in [&mut self.u, &mut self.integral, &mut self.second, &mut self.y] {
             past.iter_mut().for_each(|values| tape.fill(values));
         }
@@ -477,6 +486,8 @@ impl Identifier {
             if c.len == POINTS {
                 c.learn(span.h, &weights);
             }
+            c.steps += 1.0;
+            c.sure_steps += f64::from(u8::from((0..c.confidence.len()).any(|place| c.is_sure(place))));
         }
     }
 
@@ -493,6 +504,12 @@ impl Identifier {
                 c.len = 0;
             }
         }
+    }
+
+    /// Members whose gains others multiply errors with, and the share of steps in which one was sure enough for that.
+    pub fn shares_of_use(&self) -> Vec<(usize, f64)> {
+        let known = self.candidates.iter().filter(|c| c.role == Role::Known);
+        known.map(|c| (c.member, c.sure_steps / c.steps.max(1.0))).collect()
     }
 
     /// The gains that are used.

@@ -35,7 +35,7 @@ impl Engine {
         let span = self.record.span;
         self.record.gains_known = self.needs_gains;
         if self.needs_gains {
-            self.read_gains()?;
+            self.refresh_gains()?;
         }
         self.read_probes(span)?;
         self.meter.commit(&self.record);
@@ -109,7 +109,7 @@ impl Engine {
     }
 
     /// ∂y/∂u at the end of the step, for whoever needs it.
-    fn read_gains(&mut self) -> Result<(), RunError> {
+    fn refresh_gains(&mut self) -> Result<(), RunError> {
         let Engine { gains, network, policies, record, exchange, .. } = self;
         let mut values = std::mem::take(&mut record.gains);
         let fresh = !record.y_fresh.is_empty();

@@ -51,7 +51,7 @@ pub(super) fn solve(
 
 /// Every component of the graph in its order.
 fn along(still: &mut Still<'_>, structure: &Structure, rules: LoopRules) -> Result<(), RunError> {
-    let of = PlanOf { response: &|_| Some(Response::Reread), wanted: &|_| true, everybody: true };
+    let of = PlanOf { response: &|_| Some(Response::Reread), wanted: &|_| true, always: &|_| true };
     let mut plan = Plan::new(still.network, structure, &of, rules);
     plan.run(still, |_| true)
 }

@@ -174,16 +174,20 @@ impl Engine {
         &self.unsolved
     }
 
-    /// The gains of all algebraic loops at the current point, in the order of [`Structure::loops`]; `None` where one of a loop is not
-    /// known. Members are read again for it.
-    pub fn loop_gains(&mut self) -> Vec<Option<LoopGain>> {
-        let Engine { gains, network, policies, record, structure, .. } = self;
+    /// ∂y/∂u of every feed-through pair of the network at the current point; `None` if a member cannot tell. Members are read again
+    /// for it. What is not known, or not yet identified, is 0.
+    pub fn read_gains(&mut self) -> Option<Vec<f64>> {
+        let Engine { gains, network, policies, record, .. } = self;
         let mut values = record.gains.clone();
         let fresh = &record.fresh;
-        if gains.read(network, policies.identifier.as_ref(), |i| fresh[i], record.span, &mut values).is_err()
-        {
-            return vec![None; structure.loops.len()];
-        }
+        let read = gains.read(network, policies.identifier.as_ref(), |i| fresh[i], record.span, &mut values);
+        read.ok().map(|()| values)
+    }
+
+    /// The gains of all algebraic loops, in the order of [`Structure::loops`], from those of the feed-through pairs; `None` where one
+    /// of a loop is not known.
+    pub fn loop_gains(&self, values: &[f64]) -> Vec<Option<LoopGain>> {
+        let Engine { network, policies, structure, .. } = self;
         let place = policies.schedule.turns(network.members.len());
         let of = |found: &AlgebraicLoop| {
             let is_known = |o: usize| {
@@ -192,7 +196,7 @@ impl Engine {
                 pairs.all(|pair| !matches!(pair.gain, GainSource::Unknown | GainSource::Identified))
             };
             let known = found.path.iter().all(|&(_, output)| is_known(output));
-            known.then(|| LoopGain::of(network, found, &values, |a, b| place[a] < place[b]))
+            known.then(|| LoopGain::of(network, found, values, |a, b| place[a] < place[b]))
         };
         structure.loops.iter().map(of).collect()
     }
@@ -240,6 +244,11 @@ impl Engine {
     /// Feed-through that was identified.
     pub fn identified(&self) -> Vec<Identified> {
         self.policies.identifier.as_ref().map_or(Vec::new(), |i| i.found())
+    }
+
+    /// Members whose identified gains a correction multiplies errors with, and the share of steps in which one was sure enough.
+    pub fn shares_of_identified_use(&self) -> Vec<(usize, f64)> {
+        self.policies.identifier.as_ref().map_or(Vec::new(), |i| i.shares_of_use())
     }
 
     /// How many steps each input was held with order 0, 1 and 2, if the order varies.
@@ -295,7 +304,7 @@ fn refresh_plan(
             other => other,
         },
         wanted: &|s| refreshed[s] || improved(s),
-        everybody: false,
+        always: &|_| false,
     };
     let answers =
         |inputs: &[usize]| inputs.iter().all(|&i| (of.response)(network.owner_of_input[i]).is_some());

@@ -27,8 +27,8 @@ pub(crate) struct PlanOf<'a> {
     pub response: &'a dyn Fn(usize) -> Option<Response>,
     /// Members that are asked although no loop needs them.
     pub wanted: &'a dyn Fn(usize) -> bool,
-    /// Ask members whose outputs follow no input, too.
-    pub everybody: bool,
+    /// Members that are asked whenever an input changes, whether or not an output is known to follow it.
+    pub always: &'a dyn Fn(usize) -> bool,
 }
 
 impl Plan {
@@ -38,7 +38,7 @@ impl Plan {
             network,
             of,
             plan: Plan { actions: Vec::new(), loops: Vec::new() },
-            stale: (0..network.members.len()).map(|s| of.everybody && (of.wanted)(s)).collect(),
+            stale: (0..network.members.len()).map(|s| (of.always)(s) && (of.wanted)(s)).collect(),
         };
         let mut follows = vec![false; network.n_inputs];
         structure.feeds_through.iter().flatten().for_each(|&i| follows[i] = true);
@@ -114,7 +114,7 @@ impl Planner<'_> {
     fn add_input(&mut self, input: usize, follows: bool) {
         self.refresh_sources(input);
         let s = self.network.owner_of_input[input];
-        if (follows || self.of.everybody) && (self.of.wanted)(s) {
+        if (follows || (self.of.always)(s)) && (self.of.wanted)(s) {
             self.stale[s] = true;
         }
     }

@@ -204,16 +204,17 @@ impl Signal {
                 vec![(*start, slope), (*end, -slope)]
             }
             Signal::Table { times, values, linear: true } => {
-                let slope = |i: usize| {
-                    let h = times[i] - times[i - 1];
-                    if h > 0.0 { (values[i] - values[i - 1]) / h } else { 0.0 }
-                };
-                let last = times.len() - 1;
-                let change = |i: usize| {
-                    let before = if i > 0 { slope(i) } else { 0.0 };
-                    (times[i], if i < last { slope(i + 1) } else { 0.0 } - before)
-                };
-                (0..=last).map(change).filter(|(_, change)| *change != 0.0).collect()
+                let lines = (1..times.len()).filter(|&i| times[i] > times[i - 1]);
+                let slope = |i: usize| (values[i] - values[i - 1]) / (times[i] - times[i - 1]);
+                let mut before = 0.0;
+                let mut bends: Vec<(f64, f64)> = Vec::new();
+                for i in lines {
+                    bends.push((times[i - 1], slope(i) - before));
+                    before = slope(i);
+                }
+                bends.extend(times.last().map(|&t| (t, -before)));
+                bends.retain(|(_, change)| *change != 0.0);
+                bends
             }
             Signal::Changed { base, .. } => base.bends(),
             _ => Vec::new(),

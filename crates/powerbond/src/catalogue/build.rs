@@ -196,9 +196,12 @@ fn uses_feed_through(spec: &PolicySpec, context: &Context<'_>) -> Result<Vec<boo
             }
         }
     }
-    let given = matches!(knob.value, KnobValue::ByName(_));
-    let is_given = |gain: GainSource| matches!(gain, GainSource::Given(_));
-    Ok(network.feed_through.iter().map(|pair| !given || is_given(pair.gain)).collect())
+    let is_used = |gain: GainSource| match &knob.value {
+        KnobValue::ByName(_) => matches!(gain, GainSource::Given(_)),
+        KnobValue::Word(word) => word != "none",
+        _ => false,
+    };
+    Ok(network.feed_through.iter().map(|pair| is_used(pair.gain)).collect())
 }
 
 /// Enters where the correction wants the gains of feed-through to come from: what is given in a table, or identified.

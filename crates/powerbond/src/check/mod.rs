@@ -11,7 +11,7 @@ use crate::simulators;
 use crate::source::At;
 use crate::system::{Refresh, SimulatorSpec};
 use crate::{Error, Prepared, System};
-use powerbond_core::feed_through::{AlgebraicLoop, Asymptotics, LoopGain, Structure};
+use powerbond_core::feed_through::{AlgebraicLoop, Asymptotics, FeedThroughPair, GainSource, Structure};
 use powerbond_core::hold::Feed;
 use powerbond_core::network::{NameIndex, Names, Network, VariableName};
 use powerbond_core::observe::Nobody;
@@ -35,6 +35,8 @@ pub struct Check {
     pub bonds: Vec<BondCheck>,
     /// Inputs that determine each other at the same instant.
     pub loops: Vec<LoopCheck>,
+    /// Outputs that depend on inputs at the same instant, and from where that is known.
+    pub feed_through: Vec<FeedThroughCheck>,
     /// Subsystems in the order in which outputs can be evaluated.
     pub order: Vec<String>,
     /// The smallest M with `A(G)^M = 0`; none with algebraic loops (arnold2013 §2).
@@ -170,6 +172,40 @@ pub struct LoopCheck {
     pub growth: Option<[f64; 3]>,
 }
 
+/// An output that depends on an input at the same instant.
+#[derive(Clone, Debug, Serialize)]
+pub struct FeedThroughCheck {
+    /// The output.
+    pub output: String,
+    /// The input.
+    pub input: String,
+    /// Where that is known from: `declared` or `probed`.
+    pub known: &'static str,
+    /// Where ∂y/∂u comes from: `given`, `derivative`, `probed`, `identified`, or only `declared`.
+    pub gain: &'static str,
+    /// ∂y/∂u at the start, where it is known before the run.
+    pub value: Option<f64>,
+}
+
+/// All feed-through of a network, with ∂y/∂u of every pair where it could be read.
+pub(crate) fn feed_through(
+    network: &Network,
+    names: &Names,
+    gains: Option<&[f64]>,
+) -> Vec<FeedThroughCheck> {
+    let one = |(p, pair): (usize, &FeedThroughPair)| {
+        let known_now = !matches!(pair.gain, GainSource::Identified | GainSource::Unknown);
+        FeedThroughCheck {
+            output: names.outputs[pair.output].to_string(),
+            input: names.inputs[pair.input].to_string(),
+            known: network.members[network.owner_of_output[pair.output]].evidence.word(),
+            gain: pair.gain.word(),
+            value: gains.filter(|_| known_now).map(|gains| gains[p]),
+        }
+    };
+    network.feed_through.iter().enumerate().map(one).collect()
+}
+
 /// `A(G)`: 1 in row ν and column μ if input ν depends on input μ at the same instant.
 #[derive(Clone, Debug, Serialize)]
 pub struct Adjacency {
@@ -250,8 +286,8 @@ impl System {
             },
         };
         let structure = prepared.engine.structure().clone();
-        let gains = if failure.is_none() { prepared.engine.loop_gains() } else { Vec::new() };
-        let mut check = Check::new(self, &prepared, &structure, &gains);
+        let gains = failure.is_none().then(|| prepared.engine.read_gains()).flatten();
+        let mut check = Check::new(self, &prepared, &structure, gains.as_deref());
         check.warnings.extend(failure.as_ref().map(Error::to_string));
         check.failure = failure;
         check.findings = self.findings()?;
@@ -287,7 +323,8 @@ impl System {
 }
 
 impl Check {
-    fn new(system: &System, prepared: &Prepared, structure: &Structure, gains: &[Option<LoopGain>]) -> Self {
+    fn new(system: &System, prepared: &Prepared, structure: &Structure, gains: Option<&[f64]>) -> Self {
+        let loop_gains = gains.map_or_else(Vec::new, |gains| prepared.engine.loop_gains(gains));
         let (network, names) = (prepared.engine.network(), &prepared.names);
         let text = |list: &[usize]| list.iter().map(|&i| names.inputs[i].to_string()).collect::<Vec<_>>();
         let quality = structure.asymptotics(network, &prepared.refreshed);
@@ -304,7 +341,7 @@ impl Check {
                 .iter()
                 .enumerate()
                 .map(|(k, l)| {
-                    let gain = gains.get(k).copied().flatten();
+                    let gain = loop_gains.get(k).copied().flatten();
                     LoopCheck {
                         inputs: text(&l.inputs),
                         path: loop_path(l, names),
@@ -314,6 +351,7 @@ impl Check {
                     }
                 })
                 .collect(),
+            feed_through: feed_through(network, names, gains),
             order: structure.order.iter().map(|&s| names.subsystems[s].clone()).collect(),
             nilpotency: structure.nilpotency,
             adjacency: Adjacency { inputs: text(&structure.coupled), rows: structure.adjacency() },

@@ -134,7 +134,8 @@ impl System {
         }
     }
 
-    /// Subsystems that step in multiples of their own step need a macro step that fits: what adaptive steps have to be multiples of.
+    /// Subsystems that step in multiples of their own step need a macro step that fits: what all steps have to be multiples of. Where
+    /// a subsystem takes one length only, that is the step itself.
     pub(super) fn own_steps(
         &self,
         network: &Network,
@@ -177,7 +178,9 @@ impl System {
                 ),
             ));
         }
-        Ok(None)
+        // What a constant step is cut at has to fit, too.
+        let rigid = network.members.iter().any(|m| m.capabilities.constant_step);
+        Ok(if rigid { Some(step) } else { longest.map(|(own, _)| own).filter(|_| !adaptive) })
     }
 
     /// The controller that the system can be run with, and the constant or first step; a note where that is not the wanted one.

@@ -12,6 +12,8 @@ use crate::system::{Identify, Refresh, SimulatorSpec, System};
 use powerbond_core::correction::CorrectionReport;
 use powerbond_core::energy::Spike;
 use powerbond_core::observe::NormStatistics;
+use powerbond_core::run::StartUp;
+use powerbond_core::step::LoopStatistics;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -40,6 +42,10 @@ pub struct Summary {
     pub time: Time,
     /// Counts.
     pub steps: Steps,
+    /// Algebraic loops, and what solving them took.
+    pub loops: Vec<LoopSummary>,
+    /// Outputs that depend on inputs at the same instant, and from where that is known.
+    pub feed_through: Vec<check::FeedThroughCheck>,
     /// In s.
     pub step_size: StepSize,
     /// What each estimator said of the accepted steps, side by side.
@@ -111,6 +117,41 @@ pub struct Steps {
     pub at_floor: u64,
     /// Discontinuities that were stepped to or reported.
     pub events: u64,
+    /// Cut because a subsystem stopped early.
+    pub early_returns: u64,
+}
+
+/// An algebraic loop in the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoopSummary {
+    /// The inputs in it.
+    pub inputs: Vec<String>,
+    /// Instants at which it was solved; 0 if it was not.
+    pub solved: u64,
+    /// Evaluations of all of its subsystems.
+    pub evaluations: u64,
+    /// The most of them at one instant.
+    pub most: u64,
+    /// How often ∂r/∂u of the residual r was computed anew.
+    pub jacobians: u64,
+    /// Instants at which the tolerance was missed, by little.
+    pub loose: u64,
+}
+
+/// What solving each loop took.
+fn loops(prepared: &Prepared) -> Vec<LoopSummary> {
+    let names = |inputs: &[usize]| inputs.iter().map(|&i| prepared.names.inputs[i].to_string()).collect();
+    let summary = |inputs: &[usize], s: LoopStatistics| LoopSummary {
+        inputs: names(inputs),
+        solved: s.solved,
+        evaluations: s.evaluations,
+        most: s.most,
+        jacobians: s.jacobians,
+        loose: s.loose,
+    };
+    let solved = prepared.engine.solved_loops().map(|(inputs, statistics)| summary(inputs, *statistics));
+    let unsolved = prepared.engine.unsolved_loops().iter();
+    solved.chain(unsolved.map(|found| summary(&found.inputs, LoopStatistics::default()))).collect()
 }
 
 /// Step sizes, in s.
@@ -334,7 +375,10 @@ impl Summary {
                 over_tolerance: statistics.over_tolerance,
                 at_floor: statistics.at_floor,
                 events: statistics.events,
+                early_returns: statistics.early_returns,
             },
+            loops: loops(prepared),
+            feed_through: check::feed_through(engine.network(), &prepared.names, None),
             step_size: StepSize {
                 min: statistics.min_step,
                 median: statistics.median_step(),
@@ -502,6 +546,7 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "stop": prepared.stop,
             "step": prepared.step,
             "output_interval": s.output_interval.as_ref().map(|x| x.value),
+            "loops": { "tolerance": s.loops.tolerance, "iterations": s.loops.iterations, "passes": s.loops.passes },
             "initial": { "tolerance": s.initial.tolerance, "iterations": s.initial.iterations, "passes": s.initial.passes },
             "probe": s.probe,
             "real_time": s.real_time,
@@ -532,6 +577,10 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "monitors": m.monitors.iter().map(|p| p.to_json()).collect::<Vec<_>>(),
             "controller": m.controller.to_json(),
             "slopes": if m.slopes.value { "outputs" } else { "differences" },
+            "start": match m.start_up {
+                StartUp::RunUp => "run-up",
+                StartUp::Plain => "plain",
+            },
             "refresh": match &m.refresh {
                 Refresh::Auto => "auto".into(),
                 Refresh::Off => json!(false),

@@ -14,6 +14,7 @@ use crate::scenario::Scenario;
 use crate::source::{At, Source};
 use powerbond_core::energy::Quadrature;
 use powerbond_core::network::{NameIndex, VariableName};
+use powerbond_core::run::StartUp;
 use powerbond_core::step::LoopRules;
 use powerbond_core::time::EndRule;
 use powerbond_models::ParameterValue;
@@ -70,6 +71,8 @@ pub struct Simulation {
     pub end: EndRule,
     /// How consistent initial values are found.
     pub initial: LoopRules,
+    /// How algebraic loops are solved in the run.
+    pub loops: LoopRules,
     /// Find feed-through that nobody declares, and test what the file declares, at the start.
     pub probe: bool,
     /// Parameter files (SSP's `.ssv`) that were read, in the order of precedence, the lowest first.
@@ -277,6 +280,8 @@ pub struct Method {
     pub quadrature: Quadrature,
     /// OutputDerivatives of held inputs come from derivatives of outputs, where a subsystem gives them.
     pub slopes: At<bool>,
+    /// How a constant step begins where inputs have no past.
+    pub start_up: StartUp,
 }
 
 impl Default for Method {
@@ -296,6 +301,7 @@ impl Default for Method {
             identify: Identify::Off,
             quadrature: Quadrature::Rectangle,
             slopes: At::default(false),
+            start_up: StartUp::default(),
         }
     }
 }

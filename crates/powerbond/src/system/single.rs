@@ -46,6 +46,7 @@ pub fn system(path: &Path) -> Result<System, Error> {
             land_on_output: At::default(false),
             end: EndRule::Exact,
             initial: LoopRules::default(),
+            loops: LoopRules::default(),
             probe: true,
             params: Vec::new(),
             real_time: None,

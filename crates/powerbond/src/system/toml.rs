@@ -14,6 +14,7 @@ use crate::source::{At, Source};
 use ::toml::de::DeTable;
 use powerbond_core::energy::Quadrature;
 use powerbond_core::network::VariableName;
+use powerbond_core::run::StartUp;
 use powerbond_core::step::LoopRules;
 use powerbond_core::suggest::hint;
 use powerbond_core::time::EndRule;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 const TOP: &[&str] =
     &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record", "verdict"];
 const SIMULATION: &[&str] =
-    &["start", "stop", "step", "output_interval", "output", "end", "initial", "probe", "scenario", "params"];
+    &["start", "stop", "step", "output_interval", "output", "end", "initial", "loops", "probe", "scenario", "params"];
 const SUBSYSTEM: &[&str] =
     &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through"];
 const METHOD: &[&str] = &[
@@ -41,6 +42,7 @@ const METHOD: &[&str] = &[
     "identify",
     "meter",
     "slopes",
+    "start",
 ];
 
 /// The line that byte `offset` of a text is in.
@@ -227,7 +229,8 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
         } else {
             EndRule::Exact
         },
-        initial: get("initial").map_or_else(|| Ok(LoopRules::default()), initial)?,
+        initial: get("initial").map_or_else(|| Ok(LoopRules::default()), |n| loop_rules(n, "`initial`"))?,
+        loops: get("loops").map_or_else(|| Ok(LoopRules::default()), |n| loop_rules(n, "`loops`"))?,
         probe: get("probe").map_or(Ok(true), |n| Ok(n.flag()?.value))?,
         params: Vec::new(),
         real_time: None,
@@ -235,9 +238,9 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
     })
 }
 
-/// How consistent initial values are found.
-fn initial(node: Node<'_>) -> Result<LoopRules, Error> {
-    let table = node.table("`initial`", &["tolerance", "iterations", "passes"])?;
+/// How algebraic loops are solved, at the start or in the run.
+fn loop_rules(node: Node<'_>, name: &str) -> Result<LoopRules, Error> {
+    let table = node.table(name, &["tolerance", "iterations", "passes"])?;
     let mut rules = LoopRules::default();
     if let Some(tolerance) = table.get("tolerance") {
         rules.tolerance = tolerance.number()?.value;
@@ -545,6 +548,10 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
         .get("meter")
         .map(|n| choice(n, &[("rectangle", Quadrature::Rectangle), ("trapezoid", Quadrature::Trapezoid)]))
         .transpose()?;
+    let start_up = table
+        .get("start")
+        .map(|n| choice(n, &[("run-up", StartUp::RunUp), ("plain", StartUp::Plain)]))
+        .transpose()?;
     let slopes = table
         .get("slopes")
         .map(|n| Ok::<_, Error>(n.at(choice(n, &[("differences", false), ("outputs", true)])?)))
@@ -564,6 +571,7 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
         identify,
         quadrature: quadrature.unwrap_or_default(),
         slopes: slopes.unwrap_or(defaults.slopes),
+        start_up: start_up.unwrap_or(defaults.start_up),
     })
 }
 

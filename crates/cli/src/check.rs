@@ -194,7 +194,8 @@ fn structure(check: &Check) -> String {
     }
     for found in &check.loops {
         let first = found.path.first().cloned().unwrap_or_default();
-        out += &format!("  algebraic loop: {} → {first}\n    {}\n", found.path.join(" → "), loop_words(found));
+        out +=
+            &format!("  algebraic loop: {} → {first}\n    {}\n", found.path.join(" → "), loop_words(found));
     }
     match check.nilpotency {
         Some(_) if check.subsystems.iter().any(|s| s.feed_through == "unknown") => {

@@ -171,8 +171,11 @@ fn a_loop_without_solution_ends_with_7_and_its_name() {
         assert!(ran.out.is_empty() || ran.out.contains("a.u"), "the structure is shown all the same");
     }
     // A looser tolerance is obeyed: the residual of the linear loop stays at about 0.3.
-    let loose =
-        edit(&ring(-1.0), "stop = 0.01", "stop = 0.01\ninitial = { tolerance = 0.9 }\nloops = { tolerance = 0.9 }");
+    let loose = edit(
+        &ring(-1.0),
+        "stop = 0.01",
+        "stop = 0.01\ninitial = { tolerance = 0.9 }\nloops = { tolerance = 0.9 }",
+    );
     assert_eq!(Lab::with(&loose).powerbond(&["run", "system.toml"]).code, 0);
 }
 
@@ -206,7 +209,10 @@ fn people_get_a_readable_page() {
     );
     // c cannot be re-read: 3 = √… with a hold of order 0 every way round triples what is wrong.
     let deaf = edit(&ring(3.0), "[subsystems.c]\n", "[subsystems.c]\n# deaf\n");
-    let deaf = deaf.replace("# deaf\nmodel = \"algebraic/gain\"\nparameters = { ", "model = \"algebraic/gain\"\nparameters = { refresh = \"no\", ");
+    let deaf = deaf.replace(
+        "# deaf\nmodel = \"algebraic/gain\"\nparameters = { ",
+        "model = \"algebraic/gain\"\nparameters = { refresh = \"no\", ",
+    );
     let looped = Lab::with(&deaf).powerbond(&["check", "system.toml"]);
     assert!(looped.out.contains("not solved in the run"), "{}", looped.out);
     assert!(looped.out.contains("1.442 with hold 0 (unstable)"), "{}", looped.out);

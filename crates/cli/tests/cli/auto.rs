@@ -349,7 +349,8 @@ fn parts_of_the_default_work_with_the_papers_methods() {
     // Identified, not asked: with varying steps as good as what the model says. A constant step with a zero-order hold does not tell
     // feed-through from integration, and says so.
     let weak = "refresh = \"no\", input_derivatives = 0";
-    let nepce = |gains: &str| format!("correction = {{ kind = \"nepce\", alpha = 0.8, feed_through = {gains} }}");
+    let nepce =
+        |gains: &str| format!("correction = {{ kind = \"nepce\", alpha = 0.8, feed_through = {gains} }}");
     let varying = |gains: &str| off(weak, &format!("{ecco}{}", nepce(gains)));
     let (model, identified) = (varying("\"model\""), varying("\"identified\""));
     assert!((identified / model - 1.0).abs() < 0.02, "{identified} {model}");

@@ -198,8 +198,8 @@ impl InputCorrection for Nepce {
                 *e *= if *square > 0.0 { (*product / *square).clamp(0.0, 1.0) } else { 0.0 };
             }
         }
-        for (e, external) in self.defect.iter_mut().zip(step.external) {
-            if external.is_some() {
+        for (e, &external) in self.defect.iter_mut().zip(step.external) {
+            if external {
                 *e = 0.0;
             }
         }

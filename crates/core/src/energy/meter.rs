@@ -148,8 +148,10 @@ impl Meter {
     /// Powers of all ports at the end of the step.
     fn fill_powers(&mut self, bonds: &Bonds, record: &mut StepRecord) {
         let StepRecord { ports, held_end, corrected_end, fresh, y_step, y_fresh, .. } = record;
-        let corrected = if corrected_end.is_empty() { &*held_end } else { &*corrected_end };
-        let y_end = if y_fresh.is_empty() { &*y_step } else { &*y_fresh };
+        // As slices: the compiler does not know that writing to one list moves no other.
+        let (held_end, fresh, y_step) = (&held_end[..], &fresh[..], &y_step[..]);
+        let corrected = if corrected_end.is_empty() { held_end } else { &corrected_end[..] };
+        let y_end = if y_fresh.is_empty() { y_step } else { &y_fresh[..] };
         if self.scalar {
             for ((port, held), term) in ports.iter_mut().zip(&mut self.held_power).zip(&bonds.terms) {
                 let y = term.factor * y_step[term.y];

@@ -145,6 +145,7 @@ impl NetworkBuilder {
             members: Vec::new(),
             wiring,
             external_of_input: Vec::new(),
+            is_external: Vec::new(),
             externals,
             packets,
             bonds,
@@ -165,6 +166,7 @@ impl NetworkBuilder {
         for (e, external) in network.externals.iter().enumerate() {
             network.external_of_input[external.input] = Some(e);
         }
+        network.is_external = network.external_of_input.iter().map(Option::is_some).collect();
         network.find_evaluation_order();
         Ok((network, names))
     }

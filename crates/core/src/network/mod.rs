@@ -98,6 +98,8 @@ pub struct Network {
     pub externals: Vec<External>,
     /// The place of each input in `externals`, if it follows a known signal.
     pub external_of_input: Vec<Option<usize>>,
+    /// Whether it does.
+    pub is_external: Vec<bool>,
     /// Connections of texts and binaries.
     pub packets: Packets,
     /// Power bonds.

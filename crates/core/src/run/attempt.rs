@@ -72,12 +72,14 @@ impl Engine {
     }
 
     /// Whether an attempt of length `h` may be made again.
+    #[inline]
     pub(super) fn retry(&self, saved: bool, h: f64) -> Retry {
-        let floor = self.policies.controller.floor() * (1.0 + 1e-9);
         // Norms that still find their scales are no reason to go back.
         if !saved || self.policies.is_warming_up() {
-            Retry::Impossible
-        } else if h <= floor || self.clock.pace().shorter(h, 0.5 * h).is_none() {
+            return Retry::Impossible;
+        }
+        let floor = self.policies.controller.floor() * (1.0 + 1e-9);
+        if h <= floor || self.clock.pace().shorter(h, 0.5 * h).is_none() {
             Retry::AtFloor
         } else {
             Retry::Possible
@@ -85,6 +87,7 @@ impl Engine {
     }
 
     /// What becomes of an attempt with this driving estimate.
+    #[inline]
     pub(super) fn judge(&mut self, driving: Option<Estimate>, proposal: &Proposal, retry: Retry) -> Decision {
         let estimate = driving.unwrap_or(Estimate::NONE);
         // A step that something else shortened says nothing about the wish, unless it was still too long.
@@ -197,6 +200,7 @@ impl Engine {
         Ok(swept)
     }
 
+    #[inline]
     fn estimate(&mut self) {
         if self.policies.estimators.is_empty() {
             return;

@@ -3,8 +3,7 @@
 use super::Engine;
 use crate::energy::{BondFlow, BondWatch};
 use crate::error::RunError;
-use crate::estimator::Estimate;
-use crate::observe::{Flow, Observer, Statistics, StepReport};
+use crate::observe::{Flow, Observer, StepReport};
 use crate::subsystem::Span;
 use crate::time::Arrival;
 
@@ -58,10 +57,7 @@ impl Engine {
     ) -> Result<(Flow, Arrival), RunError> {
         let span = self.record.span;
         let runaway = watch(&mut self.watch, span, &self.record.flows, self.settings.stop_runaway);
-        let floor = self.policies.controller.floor().max(self.clock.pace().floor());
-        let has_scale = !self.policies.driving().is_some_and(|e| e.has_no_scale());
-        let scale = if has_scale { Scale::Known } else { Scale::Unknown };
-        let over_tolerance = count(&mut self.statistics, &self.record.estimates, span, floor, scale);
+        let over_tolerance = self.count();
         let arrival = self.clock.advance(span);
         let view = self.record.view(&self.network, self.doubled());
         let flow = observer.accepted(
@@ -78,6 +74,35 @@ impl Engine {
             },
         );
         runaway.map(|()| (flow, arrival))
+    }
+
+    /// Enters an accepted step into the statistics; true if it is over tolerance.
+    fn count(&mut self) -> bool {
+        let Engine { statistics, record, policies, clock, .. } = self;
+        let (span, estimates) = (record.span, &record.estimates);
+        statistics.accept(span.h);
+        for (sum, estimate) in statistics.estimates.iter_mut().zip(estimates) {
+            sum.accept(estimate.norm, span.end);
+        }
+        let norm = estimates.first().map_or(0.0, |e| e.norm);
+        let over_tolerance = norm > 1.0;
+        if !over_tolerance && norm <= statistics.worst_norm.0 {
+            return false;
+        }
+        statistics.over_tolerance += u64::from(over_tolerance);
+        if policies.driving().is_some_and(|e| e.has_no_scale()) {
+            statistics.without_scale += u64::from(over_tolerance);
+            return over_tolerance;
+        }
+        let floor = policies.controller.floor().max(clock.pace().floor());
+        if over_tolerance && span.h <= floor * (1.0 + 1e-9) {
+            statistics.at_floor += 1;
+            statistics.first_at_floor.get_or_insert(span.end);
+        }
+        if norm > statistics.worst_norm.0 {
+            statistics.worst_norm = (norm, span.end);
+        }
+        over_tolerance
     }
 
     /// The end of the step is the next communication point: inputs get a node, what is no number is passed on.
@@ -133,38 +158,6 @@ impl Engine {
         }
         Ok(())
     }
-}
-
-/// Whether norms say something about the error.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scale {
-    Known,
-    Unknown,
-}
-
-/// Enters an accepted step into the statistics; true if it is over tolerance.
-fn count(statistics: &mut Statistics, estimates: &[Estimate], span: Span, floor: f64, scale: Scale) -> bool {
-    statistics.accept(span.h);
-    for (sum, estimate) in statistics.estimates.iter_mut().zip(estimates) {
-        sum.accept(estimate.norm, span.end);
-    }
-    let norm = estimates.first().map_or(0.0, |e| e.norm);
-    let over_tolerance = norm > 1.0;
-    statistics.over_tolerance += u64::from(over_tolerance);
-    if scale == Scale::Unknown {
-        statistics.without_scale += u64::from(over_tolerance);
-        return over_tolerance;
-    }
-    if over_tolerance {
-        if span.h <= floor * (1.0 + 1e-9) {
-            statistics.at_floor += 1;
-            statistics.first_at_floor.get_or_insert(span.end);
-        }
-    }
-    if norm > statistics.worst_norm.0 {
-        statistics.worst_norm = (norm, span.end);
-    }
-    over_tolerance
 }
 
 /// Watches the bonds in an accepted step; an error if the power of one runs away and that is to `stop` the run.

@@ -43,7 +43,11 @@ impl Events {
             true => Some(Response::Reread),
             false => response(network, policies, s),
         };
-        let of = PlanOf { response: &answers, wanted: &|s| answers(s).is_some(), always: &|s| network.members[s].capabilities.can_update };
+        let of = PlanOf {
+            response: &answers,
+            wanted: &|s| answers(s).is_some(),
+            always: &|s| network.members[s].capabilities.can_update,
+        };
         let mut reach = Reach::new(network);
         let mut touched = vec![false; network.members.len()];
         let changed = settings.changes.iter().flat_map(|change| change.rows.iter().map(|row| row.0));

@@ -92,11 +92,13 @@ impl StepRecord {
     }
 
     /// What really acted at the end of the step.
+    #[inline]
     pub(crate) fn corrected_end(&self) -> &[f64] {
         if self.corrected_end.is_empty() { &self.held_end } else { &self.corrected_end }
     }
 
     /// Outputs at the end of the step: read again where that is done.
+    #[inline]
     pub(crate) fn y_end(&self) -> &[f64] {
         if self.y_fresh.is_empty() { &self.y_step } else { &self.y_fresh }
     }
@@ -117,6 +119,7 @@ impl StepRecord {
     }
 
     /// What policies and observers see.
+    #[inline(always)]
     pub(crate) fn view<'a>(&'a self, network: &'a Network, doubled: Option<Doubled<'a>>) -> StepView<'a> {
         StepView {
             span: self.span,
@@ -133,7 +136,7 @@ impl StepRecord {
             feed_through: self.gains_known.then_some(&self.gains[..]),
             defects: self.defects.as_ref(),
             held_order: self.order_changed.then_some(&self.held_order[..]),
-            external: &network.external_of_input,
+            external: &network.is_external,
             doubled,
             after_restart: self.after_restart,
         }
@@ -173,7 +176,7 @@ pub struct StepView<'a> {
     /// The order with which each input was really held, if a policy asked for it and it changed since the last step.
     pub held_order: Option<&'a [u8]>,
     /// Inputs that follow known signals: their jumps are not errors.
-    pub external: &'a [Option<usize>],
+    pub external: &'a [bool],
     /// The big step over this and the last step, if one was made: in the second small step of a pair only.
     pub doubled: Option<Doubled<'a>>,
     /// The step follows a start or an event: there is no past.

@@ -82,19 +82,19 @@ impl Sweep<'_> {
         record: &mut StepRecord,
     ) -> Result<StageOutcome, RunError> {
         let StepRecord { y_step, eventful, span, .. } = record;
-        let mut outcome = StageOutcome { next_event: f64::INFINITY, early: None, part, end: span.end };
         match &mut self.workers {
             Some(workers) if stage.members.len() > 1 => {
                 workers.advance(&mut network.members, stage, part, held, y_step);
+                let mut outcome = StageOutcome::new(part, span.end);
                 for &s in &stage.members {
                     if !outcome.add(s, workers.outcome(s), eventful)? {
                         break;
                     }
                 }
+                Ok(outcome)
             }
-            _ => advance_in_turn(&mut network.members, stage, held, y_step, eventful, &mut outcome)?,
+            _ => advance_in_turn(&mut network.members, stage, (part, span.end), held, y_step, eventful),
         }
-        Ok(outcome)
     }
 }
 
@@ -103,12 +103,12 @@ impl Sweep<'_> {
 fn advance_in_turn(
     all: &mut [Member],
     stage: &Stage,
+    (part, end): (Span, f64),
     held: &Held,
     y: &mut [f64],
     eventful: &mut Vec<(usize, StepEvent)>,
-    outcome: &mut StageOutcome,
-) -> Result<(), RunError> {
-    let part = outcome.part;
+) -> Result<StageOutcome, RunError> {
+    let mut outcome = StageOutcome::new(part, end);
     for &s in &stage.members {
         let member = &mut all[s];
         let inputs = inputs_of(held, &member.inputs);
@@ -117,7 +117,7 @@ fn advance_in_turn(
             break;
         }
     }
-    Ok(())
+    Ok(outcome)
 }
 
 /// What the members of a stage came to in crossing it.
@@ -128,11 +128,19 @@ struct StageOutcome {
     early: Option<(usize, f64)>,
     /// What was to be crossed.
     part: Span,
+    /// Where that is as good as crossed, in s.
+    nearly: f64,
     /// The end of the macro step, in s.
     end: f64,
 }
 
 impl StageOutcome {
+    /// Before anybody was asked to cross `part` of a macro step up to `end`.
+    #[inline(always)]
+    fn new(part: Span, end: f64) -> Self {
+        StageOutcome { next_event: f64::INFINITY, early: None, part, nearly: part.end - 1e-9 * part.h, end }
+    }
+
     /// Adds what member `s` came to; false if it stopped early.
     #[inline(always)]
     fn add(
@@ -147,7 +155,7 @@ impl StageOutcome {
                 return Err(RunError::Subsystem { member: s, phase: "step", span: self.part, error });
             }
         };
-        if advance.reached < self.part.end - 1e-9 * self.part.h {
+        if advance.reached < self.nearly {
             self.early = Some((s, advance.reached));
             return Ok(false);
         }

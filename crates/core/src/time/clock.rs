@@ -145,6 +145,7 @@ impl Clock {
         self.propose_from(self.now, self.run_up, h)
     }
 
+    #[inline]
     fn propose_from(&self, from: Position, run_up: Option<RunUp>, h: f64) -> Proposal {
         let mut span = self.nominal(from, h);
         let mut shortened = self.clip(&mut span);
@@ -159,6 +160,7 @@ impl Clock {
     }
 
     /// The step of about `h` if nothing had to be hit.
+    #[inline]
     fn nominal(&self, from: Position, h: f64) -> Span {
         let start = from.t;
         match self.pace {
@@ -183,6 +185,7 @@ impl Clock {
     }
 
     /// Ends a step at the next time that must be hit exactly, if it comes that far; true if that makes it shorter.
+    #[inline]
     fn clip(&self, span: &mut Span) -> bool {
         let slack = MERGE * span.h;
         let target = self.targets.next(span.start, span.end + slack, span.h);
@@ -237,6 +240,7 @@ impl Clock {
     }
 
     /// Where a run is after an accepted step.
+    #[inline]
     fn after(&self, span: Span) -> Position {
         let mut next = Position { t: span.end, owed: 0.0, ..self.now };
         match self.pace {
@@ -256,6 +260,7 @@ impl Clock {
     }
 
     /// Moves to the end of an accepted step.
+    #[inline]
     pub fn advance(&mut self, span: Span) -> Arrival {
         self.now = self.after(span);
         let arrival = self.targets.pass(span.end);

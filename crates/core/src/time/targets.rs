@@ -146,7 +146,16 @@ impl Targets {
 
     /// The next time that a step from `now` to `end` of length `h` must not cross; infinite if there is none. A bend counts if the step
     /// is too long for it.
+    #[inline]
     pub fn next(&self, now: f64, end: f64, h: f64) -> f64 {
+        if self.next_bend == self.bends.len() {
+            return self.next;
+        }
+        self.next_with_bends(now, end, h)
+    }
+
+    #[inline(never)] // Most runs have no bends.
+    fn next_with_bends(&self, now: f64, end: f64, h: f64) -> f64 {
         let crossed = self.bends[self.next_bend..].iter().take_while(|bend| bend.time < end.min(self.next));
         let matters = |bend: &&Bend| bend.time > now + self.same && h > bend.longest;
         // A bend that only round-off parts from another target is hit with it.
@@ -171,7 +180,17 @@ impl Targets {
     }
 
     /// Counts off what has been reached at `t`.
+    #[inline]
     pub fn pass(&mut self, t: f64) -> Arrival {
+        let has_bend = self.bends.get(self.next_bend).is_some_and(|bend| bend.time <= t + self.same);
+        if t < self.next - self.same && !has_bend {
+            return Arrival::default();
+        }
+        self.count_off(t)
+    }
+
+    #[inline(never)] // Seldom.
+    fn count_off(&mut self, t: f64) -> Arrival {
         let mut arrival = Arrival::default();
         while let Some(bend) = self.bends.get(self.next_bend).filter(|bend| bend.time <= t + self.same) {
             arrival.bend |= bend.time >= t - self.same;

@@ -188,11 +188,7 @@ pub struct FeedThroughCheck {
 }
 
 /// All feed-through of a network, with ∂y/∂u of every pair where it could be read.
-pub(crate) fn feed_through(
-    network: &Network,
-    names: &Names,
-    gains: Option<&[f64]>,
-) -> Vec<FeedThroughCheck> {
+pub(crate) fn feed_through(network: &Network, names: &Names, gains: Option<&[f64]>) -> Vec<FeedThroughCheck> {
     let one = |(p, pair): (usize, &FeedThroughPair)| {
         let known_now = !matches!(pair.gain, GainSource::Identified | GainSource::Unknown);
         FeedThroughCheck {

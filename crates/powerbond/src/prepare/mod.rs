@@ -84,7 +84,8 @@ impl Prepared {
     /// Makes the whole run; errors get names.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let outcome = self.engine.run(&mut Both(&mut self.verdict, observer));
-        for (s, share) in self.engine.shares_of_identified_use().into_iter().filter(|(_, share)| *share < 0.5) {
+        for (s, share) in self.engine.shares_of_identified_use().into_iter().filter(|(_, share)| *share < 0.5)
+        {
             self.warnings.push(format!(
                 "the feed-through of `{}` could be identified with enough certainty in {:.0} % of the steps only: elsewhere the \
                  correction did without it. Constant steps with a zero-order hold and gains that vary hide it; where the subsystem \

@@ -23,8 +23,19 @@ use std::sync::Arc;
 
 const TOP: &[&str] =
     &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record", "verdict"];
-const SIMULATION: &[&str] =
-    &["start", "stop", "step", "output_interval", "output", "end", "initial", "loops", "probe", "scenario", "params"];
+const SIMULATION: &[&str] = &[
+    "start",
+    "stop",
+    "step",
+    "output_interval",
+    "output",
+    "end",
+    "initial",
+    "loops",
+    "probe",
+    "scenario",
+    "params",
+];
 const SUBSYSTEM: &[&str] =
     &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through"];
 const METHOD: &[&str] = &[

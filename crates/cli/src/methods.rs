@@ -31,7 +31,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     if arguments.json {
         let method = |e: &&catalogue::Entry| {
             json!({
-                "kind": e.kind.key(), "name": e.name, "about": e.about, "paper": e.paper,
+                "kind": e.kind().key(), "name": e.name, "about": e.about, "paper": e.paper,
                 "knobs": e.knobs.iter().map(|k| json!({
                     "name": k.name, "default": k.default, "unit": k.unit, "about": k.about,
                 })).collect::<Vec<_>>(),
@@ -57,7 +57,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     }
     let mut out = String::new();
     for kind in Kind::ALL {
-        let entries: Vec<_> = methods.iter().filter(|e| e.kind == kind).collect();
+        let entries: Vec<_> = methods.iter().filter(|e| e.kind() == kind).collect();
         if entries.is_empty() {
             continue;
         }

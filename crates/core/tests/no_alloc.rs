@@ -2,13 +2,11 @@
 
 mod common;
 
+use common::matrix::{SCHEDULES, methods};
 use common::{Correction, Method, engine, quarter_car, ring};
-use powerbond_core::correction::Form;
-use powerbond_core::hold::Feed;
 use powerbond_core::network::Network;
 use powerbond_core::observe::Nobody;
 use powerbond_core::observe::verdict::{Circumstances, Verdict};
-use powerbond_core::step::{ScheduleKind, Seen};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -40,92 +38,11 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn no_policy_allocates_while_stepping() {
-    let schedules = [
-        ScheduleKind::Jacobi { fast: Seen::Held },
-        ScheduleKind::Jacobi { fast: Seen::Latest },
-        ScheduleKind::GaussSeidel { order: None, seen: Seen::Latest },
-        ScheduleKind::GaussSeidel { order: None, seen: Seen::Between },
-    ];
-    let mut combinations = 0;
-    for schedule in &schedules {
-        for hold in 0..3 {
-            for correction in [
-                Correction::None,
-                Correction::Nepce(0.5),
-                Correction::NepceModel(0.5),
-                Correction::Energy(Form::Power),
-                Correction::Energy(Form::Difference),
-            ] {
-                for (estimator, controller) in [
-                    ("none", "fixed"),
-                    ("energy", "ecco"),
-                    ("energy", "i"),
-                    ("predictor", "ecco"),
-                    ("both", "ecco"),
-                    ("energy", "rejecting"),
-                    ("richardson", "rejecting"),
-                    ("all", "rejecting"),
-                    ("all", "fixed"),
-                ] {
-                    for refresh in [false, true] {
-                        for fast in [false, true] {
-                            let method = Method {
-                                schedule: schedule.clone(),
-                                rates: None,
-                                hold,
-                                variable: None,
-                                identify: false,
-                                correction,
-                                estimator,
-                                controller,
-                                refresh,
-                                step: 1e-4,
-                                threads: 0,
-                            };
-                            check(&method, fast);
-                            combinations += 1;
-                        }
-                    }
-                }
-            }
-        }
-    }
-    assert_eq!(combinations, 2160);
-}
-
-/// The default method and each of its parts: variable orders, however subsystems are fed, the jump norm, identified feed-through.
-#[test]
-fn no_part_of_the_default_method_allocates_while_stepping() {
-    let feeds = [Feed::Derivatives(2), Feed::EndpointSubstep, Feed::Value, Feed::Mean, Feed::Dithered];
-    let steers = [
-        ("none", "fixed"),
-        ("jump", "ecco"),
-        ("jump", "rejecting"),
-        ("energy", "ecco"),
-        ("jump and richardson", "ecco"),
-    ];
-    let corrections = [Correction::None, Correction::NepceGated(0.5), Correction::Energy(Form::Difference)];
-    for feed in feeds {
-        for (estimator, controller) in steers {
-            for correction in corrections {
-                for identify in [false, true] {
-                    for refresh in [false, true] {
-                        let method = Method {
-                            hold: 2,
-                            variable: Some(feed),
-                            identify,
-                            correction,
-                            estimator,
-                            controller,
-                            refresh,
-                            step: 1e-4,
-                            ..Method::default()
-                        };
-                        check(&method, false);
-                        check(&method, true);
-                    }
-                }
-            }
+    for schedule in SCHEDULES {
+        for method in methods() {
+            let method = Method { schedule: schedule.make.clone(), step: 1e-4, ..method };
+            check(&method, false);
+            check(&method, true);
         }
     }
 }
@@ -155,11 +72,7 @@ fn check(method: &Method, fast: bool) {
             engine.step(&mut verdict).expect("a sound step");
         }
         let count = COUNT.with(Cell::get) - before;
-        assert_eq!(
-            count, 0,
-            "{what}: hold {}, {} + {}, rates {:?}",
-            method.hold, method.estimator, method.controller, method.rates
-        );
+        assert_eq!(count, 0, "{what}: {method:?}");
     }
 }
 

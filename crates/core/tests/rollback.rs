@@ -1,24 +1,25 @@
 //! Rejected attempts leave every bit as it was; monitors that need big steps change nothing; and what happens where
 //! nothing can be taken back.
 
+mod common;
+
+use common::matrix::{Case, ESTIMATORS, HOLDS, SCHEDULES, corrections, row};
+use common::{Method, fed, policies};
 use powerbond_core::checkpoint::{Checkpoint, Checkpointed};
 use powerbond_core::controller::{Decision, Fixed, Pi, Rejecting, Retry, StepBounds, StepController};
-use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, InputCorrection, Nepce, StepRatio};
 use powerbond_core::energy::Quadrature;
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::{
-    BigStep, Blame, Energy, ErrorEstimator, Estimate, Jump, OutputTolerance, Predictor, Residual, Richardson,
-    Tolerance,
+    BigStep, Blame, Energy, ErrorEstimator, Estimate, Residual, Richardson, Tolerance,
 };
 use powerbond_core::feed_through::identify::{Identifier, Role};
-use powerbond_core::hold::{Extrapolation, Feed, Polynomial, Variable};
-use powerbond_core::network::{BondSpec, Member, Network, NetworkBuilder, PortSpec, VariableName};
+use powerbond_core::hold::Polynomial;
+use powerbond_core::network::{BondSpec, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::observe::Statistics;
 use powerbond_core::observe::{Flow, Observer, StepReport};
 use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::StepView;
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
-use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, StepEvent, Subsystem,
     SubsystemError,
@@ -206,161 +207,65 @@ impl StepController for Planned {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Correction {
-    None,
-    Nepce(bool),
-    /// Gated, with feed-through from the models or as identified.
-    Gated,
-    Energy(Form),
-}
-
 /// One combination of policies.
 #[derive(Clone, Debug)]
-struct Method {
-    kind: ScheduleKind,
-    rates: [u32; 2],
-    order: u8,
-    /// The order of the hold varies, and subsystems are fed like this.
-    variable: Option<Feed>,
-    identify: bool,
-    correction: Correction,
-    refresh: bool,
+struct Combination {
+    method: Method,
+    estimators: Vec<&'static str>,
+    extrapolate: bool,
     quadrature: Quadrature,
     integrator: &'static str,
-    big: Vec<BigStep>,
-    extrapolate: bool,
-    energy: bool,
-    predictor: bool,
-    jump: bool,
 }
 
-fn estimators(method: &Method, network: &Network) -> Vec<Box<dyn ErrorEstimator>> {
-    let n = network.n_outputs;
-    let mut list: Vec<Box<dyn ErrorEstimator>> = Vec::new();
-    for &big in &method.big {
-        let tolerance = vec![Tolerance { absolute: 1e-2, relative: 1e-3 }; n];
-        let mut richardson = Richardson::new(tolerance, vec![method.order; network.n_inputs], big);
-        richardson.extrapolate = method.extrapolate;
-        list.push(Box::new(richardson));
-    }
-    if method.energy {
-        list.push(Box::new(Energy::new(vec![1e-3], vec![None], Residual::Held, method.order)));
-    }
-    if method.predictor {
-        let tolerance = vec![OutputTolerance { absolute: 0.1, rho: 1e-3 }; n];
-        list.push(Box::new(Predictor::new(tolerance, method.order)));
-    }
-    if method.jump {
-        let values_only = !matches!(method.variable, None | Some(Feed::Derivatives(_)));
-        let groups = Jump::groups(network, |_| false);
-        // All steps are small enough to look for noise.
-        list.push(Box::new(Jump::new(1e-3, &groups, vec![values_only; network.n_inputs], 1.0)));
-    }
-    list
+fn estimators(combination: &Combination, network: &Network) -> Vec<Box<dyn ErrorEstimator>> {
+    // All steps are small enough to look for noise.
+    let Combination { method, extrapolate, .. } = combination;
+    let case = Case { network, method, extrapolate: *extrapolate, small_step: 1.0 };
+    combination.estimators.iter().map(|name| row(ESTIMATORS, name)(&case)).collect()
 }
 
-fn engine(method: &Method, controller: Box<dyn StepController>, stop: f64) -> Engine {
-    let mut network = car(method.integrator, "yes");
-    if method.variable == Some(Feed::EndpointSubstep) {
-        let tailed = |m: Member| {
-            let n = m.inputs.len();
-            m.wrapped(|inner| Box::new(EndpointSubstep::new(inner, n)))
-        };
-        network.members = network.members.into_iter().map(tailed).collect();
-    }
-    let orders = vec![method.order; network.n_inputs];
-    let correction: Option<Box<dyn InputCorrection>> = match method.correction {
-        Correction::None => None,
-        Correction::Nepce(gain) => {
-            let uses = vec![gain; network.feed_through.len()];
-            let alpha = vec![0.4; network.n_inputs];
-            Some(Box::new(Nepce::new(&network, alpha, StepRatio::Growth, &uses)))
-        }
-        Correction::Gated => {
-            let uses = vec![true; network.feed_through.len()];
-            let alpha = vec![0.4; network.n_inputs];
-            let mut nepce = Nepce::new(&network, alpha, StepRatio::Growth, &uses);
-            nepce.set_gated(true);
-            Some(Box::new(nepce))
-        }
-        Correction::Energy(form) => {
-            // The wheel takes the force (input 1) and gives the velocity (output 1); the product leaves it.
-            let side = EffortSide {
-                bond: 0,
-                terms: vec![(1, 1, -1.0)],
-                mu: 0.3,
-                nu: 0.2,
-                relative_cap: 0.2,
-                absolute_cap: 100.0,
-            };
-            Some(Box::new(EnergyCorrection::new(vec![side], form)))
-        }
-    };
-    let n = network.n_inputs;
-    let extrapolation: Box<dyn Extrapolation> = match method.variable {
-        Some(feed) => Box::new(Variable::new(vec![2; n], vec![feed; n], vec![false; n])),
-        None => Box::new(Polynomial::new(orders, vec![2; n])),
-    };
+fn engine(combination: &Combination, controller: Box<dyn StepController>, stop: f64) -> Engine {
+    let Combination { method, extrapolate, quadrature, integrator, .. } = combination;
+    let network = fed(car(integrator, "yes"), method);
+    let case = Case { network: &network, method, extrapolate: *extrapolate, small_step: 1.0 };
+    let roles = [(0, Role::Improved), (1, Role::Known)];
     let policies = Policies {
-        identifier: method
-            .identify
-            .then(|| Identifier::new(&network, &[(0, Role::Improved), (1, Role::Known)], |_| true)),
-        schedule: Schedule::new(&network, &method.kind, &method.rates),
-        extrapolation,
-        correction,
-        estimators: estimators(method, &network),
+        identifier: method.identify.then(|| Identifier::new(&network, &roles, |_| true)),
+        estimators: estimators(combination, &network),
         controller,
+        ..policies(&case)
     };
     let mut settings = Settings::new(0.0, stop);
-    settings.quadrature = method.quadrature;
+    settings.quadrature = *quadrature;
     // A step that is shortened may stand although the plan is shorter still.
     settings.end_rule = EndRule::Overshoot;
     settings.refresh = if method.refresh { vec![0] } else { Vec::new() };
     Engine::new(network, policies, settings)
 }
 
-fn random_method(random: &mut Random) -> Method {
-    let kinds = [
-        ScheduleKind::Jacobi { fast: Seen::Held },
-        ScheduleKind::Jacobi { fast: Seen::Between },
-        ScheduleKind::GaussSeidel { order: None, seen: Seen::Latest },
-        ScheduleKind::GaussSeidel { order: Some(vec![1, 0]), seen: Seen::Between },
-    ];
-    let bigs =
-        [vec![], vec![BigStep::Classic], vec![BigStep::Modified], vec![BigStep::Classic, BigStep::Modified]];
-    let corrections = [
-        Correction::None,
-        Correction::Nepce(false),
-        Correction::Nepce(true),
-        Correction::Energy(Form::Power),
-        Correction::Energy(Form::Difference),
-        Correction::Gated,
-    ];
-    let feeds = [
-        Some(Feed::Derivatives(2)),
-        Some(Feed::EndpointSubstep),
-        Some(Feed::Mean),
-        Some(Feed::Dithered),
-        None,
-        None,
-        None,
-    ];
-    Method {
-        kind: kinds[random.below(4)].clone(),
-        rates: [[1, 1], [1, 3], [4, 1], [2, 2]][random.below(4)],
-        order: random.below(3) as u8,
-        variable: feeds[random.below(7)],
+fn random_combination(random: &mut Random) -> Combination {
+    let (hold, variable) = HOLDS[random.below(HOLDS.len())].make;
+    let corrections = corrections();
+    let mut schedule = SCHEDULES[random.below(SCHEDULES.len())].make.clone();
+    if let (ScheduleKind::GaussSeidel { order, .. }, true) = (&mut schedule, random.flip()) {
+        *order = Some(vec![1, 0]);
+    }
+    let method = Method {
+        schedule,
+        rates: Some([[1, 1], [1, 3], [4, 1], [2, 2]][random.below(4)].to_vec()),
+        hold,
+        variable,
         identify: random.flip(),
-        correction: corrections[random.below(6)],
+        correction: corrections[random.below(corrections.len())],
         refresh: random.flip(),
+        ..Method::default()
+    };
+    Combination {
+        method,
+        estimators: ESTIMATORS.iter().map(|row| row.name).filter(|_| random.flip()).collect(),
+        extrapolate: random.flip(),
         quadrature: if random.flip() { Quadrature::Rectangle } else { Quadrature::Trapezoid },
         integrator: if random.flip() { "euler" } else { "accurate" },
-        big: bigs[random.below(4)].clone(),
-        extrapolate: random.flip(),
-        energy: random.flip(),
-        predictor: random.flip(),
-        jump: random.flip(),
     }
 }
 
@@ -403,7 +308,7 @@ fn told(engine: &Engine) -> Vec<u64> {
 fn a_rejected_attempt_leaves_every_bit_as_it_was() {
     let mut random = Random(0x2545_F491_4F6C_DD1D);
     for case in 0..300 {
-        let method = random_method(&mut random);
+        let method = random_combination(&mut random);
         let plan: Vec<f64> = (0..40).map(|_| 5e-4 + 1e-6 * random.below(2500) as f64).collect();
         let run = |wasteful: bool| {
             let controller = Planned { plan: plan.clone(), wasteful, next: 0 };
@@ -431,18 +336,25 @@ fn a_rejected_attempt_leaves_every_bit_as_it_was() {
 #[test]
 fn a_monitor_changes_no_bit() {
     let mut random = Random(0x1234_5678_9ABC_DEF1);
+    let alone = car("accurate", "yes");
     for case in 0..100 {
-        let mut method = random_method(&mut random);
-        let run = |method: &Method| {
+        let mut method = random_combination(&mut random);
+        method.extrapolate = false;
+        let run = |method: &Combination| {
             let mut engine = engine(method, Box::new(Fixed { step: 1.3e-3 }), 0.1);
             let mut bits = Bits { without_estimates: true, ..Bits::default() };
             engine.run(&mut bits).unwrap_or_else(|e| panic!("case {case}, {method:?}: {e:?}"));
             (bits.rows, sums(&engine), engine.statistics().clone())
         };
-        method.extrapolate = false;
-        method.big = Vec::new();
-        let (plain, plain_sums, plain_count) = run(&method);
-        method.big = vec![BigStep::Modified, BigStep::Classic];
+        let pairs = |name: &&'static str| {
+            let one = Combination { estimators: vec![*name], ..method.clone() };
+            estimators(&one, &alone)[0].big_step().is_some()
+        };
+        let (monitors, others): (Vec<_>, Vec<_>) = ESTIMATORS.iter().map(|row| row.name).partition(pairs);
+        let others: Vec<_> = others.into_iter().filter(|name| method.estimators.contains(name)).collect();
+        let (plain, plain_sums, plain_count) =
+            run(&Combination { estimators: others.clone(), ..method.clone() });
+        method.estimators = [monitors, others].concat();
         let (watched, watched_sums, watched_count) = run(&method);
         assert_eq!(plain.len(), watched.len(), "case {case}, {method:?}");
         assert!(plain == watched, "case {case}, {method:?}");
@@ -455,22 +367,6 @@ fn a_monitor_changes_no_bit() {
 /// Three independent error bars in one run: energy drives, the others watch.
 #[test]
 fn richardson_energy_and_predictor_work_in_one_run() {
-    let method = Method {
-        kind: ScheduleKind::Jacobi { fast: Seen::Held },
-        rates: [1, 1],
-        order: 1,
-        variable: None,
-        identify: false,
-        correction: Correction::None,
-        refresh: false,
-        quadrature: Quadrature::Rectangle,
-        integrator: "accurate",
-        big: Vec::new(),
-        extrapolate: false,
-        energy: true,
-        predictor: true,
-        jump: false,
-    };
     struct Worst([f64; 3]);
     impl Observer for Worst {
         fn accepted(&mut self, _step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
@@ -480,20 +376,20 @@ fn richardson_energy_and_predictor_work_in_one_run() {
             Flow::Continue
         }
     }
-    let limits = StepBounds { min_step: 1e-5, max_step: 1e-2, min_rate: 0.2, max_rate: 1.5 };
     let network = car("accurate", "yes");
-    let mut list = estimators(&method, &network);
-    list.extend(estimators(
-        &Method { big: vec![BigStep::Modified], energy: false, predictor: false, ..method.clone() },
-        &network,
-    ));
+    let combination = Combination {
+        method: Method { hold: 1, ..Method::default() },
+        estimators: vec!["energy, projected", "predictor", "richardson"],
+        extrapolate: false,
+        quadrature: Quadrature::Rectangle,
+        integrator: "accurate",
+    };
+    let limits = StepBounds { min_step: 1e-5, max_step: 1e-2, min_rate: 0.2, max_rate: 1.5 };
+    let case = Case { network: &network, method: &combination.method, extrapolate: false, small_step: 1.0 };
     let policies = Policies {
-        identifier: None,
-        schedule: Schedule::new(&network, &method.kind, &method.rates),
-        extrapolation: Box::new(Polynomial::new(vec![1; 3], vec![2; 3])),
-        correction: None,
-        estimators: list,
+        estimators: estimators(&combination, &network),
         controller: Box::new(Pi::ecco(1e-5, limits)),
+        ..policies(&case)
     };
     let mut engine = Engine::new(network, policies, Settings::new(0.0, 0.5));
     let mut worst = Worst([0.0; 3]);

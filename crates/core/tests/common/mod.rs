@@ -1,16 +1,16 @@
 //! Systems that several tests share.
 #![allow(dead_code)]
 
-use powerbond_core::controller::{Fixed, Pi, Rejecting, StepBounds, StepController};
-use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, InputCorrection, Nepce, StepRatio};
-use powerbond_core::estimator::{
-    BigStep, Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
-};
+pub mod matrix;
+
+use matrix::Case;
+use powerbond_core::correction::{EffortSide, Form};
 use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::hold::{Extrapolation, Feed, Polynomial, Variable as VariableHold};
-use powerbond_core::network::{BondSpec, Names, Network, NetworkBuilder, PortSpec, VariableName};
+use powerbond_core::network::{BondSpec, Member, Names, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
+use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
 use powerbond_core::subsystem::{
     Capabilities, Causality, FeedThrough, Info, Subsystem, SubsystemError, Variable,
 };
@@ -66,14 +66,18 @@ impl Equations<2, 2> for Element {
 
 /// A ring of `n` elements with a bond between neighbours.
 pub fn ring(n: usize) -> (Network, Names) {
-    let name = |i: usize| format!("e{:05}", i % n);
+    ring_listed(&(0..n).collect::<Vec<_>>(), |i| if i == 0 { 1.0 } else { 0.0 })
+}
+
+/// A ring whose elements, connections and bonds are listed in this order; `v` is how fast each element moves at the start, in m/s.
+pub fn ring_listed(listing: &[usize], v: impl Fn(usize) -> f64) -> (Network, Names) {
+    let name = |i: usize| format!("e{:05}", i % listing.len());
     let mut builder = NetworkBuilder::new();
-    for i in 0..n {
-        let v = if i == 0 { 1.0 } else { 0.0 };
-        let element = Element { inverse_mass: 1.0, stiffness: 100.0, damping: 0.1, v, f: 0.0 };
+    for &i in listing {
+        let element = Element { inverse_mass: 1.0, stiffness: 100.0, damping: 0.1, v: v(i), f: 0.0 };
         builder = builder.subsystem(&name(i), Box::new(Built::new("element", element, ABLE)));
     }
-    for i in 0..n {
+    for &i in listing {
         let (left, right) = (name(i), name(i + 1));
         builder = builder
             .connect(&format!("{left}.spring"), &format!("{right}.force"), 1.0)
@@ -121,6 +125,8 @@ pub enum Correction {
     /// α, weighed by how long defects last; feed-through from the models or as identified.
     NepceGated(f64),
     Energy(Form),
+    /// That row of the matrix.
+    Row(&'static str),
 }
 
 /// The last port of every bond takes the force, with μ = 0.5, ν = 0.25 and a cap of 100 %.
@@ -134,7 +140,7 @@ fn effort_sides(network: &Network) -> Vec<EffortSide> {
 }
 
 /// What a test wants of a run.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Method {
     pub schedule: ScheduleKind,
     pub rates: Option<Vec<u32>>,
@@ -144,7 +150,9 @@ pub struct Method {
     /// The feed-through of all members is identified.
     pub identify: bool,
     pub correction: Correction,
+    /// A row of the matrix, or several: "both", "all", "none" (see `matrix`).
     pub estimator: &'static str,
+    /// A row of the matrix.
     pub controller: &'static str,
     pub refresh: bool,
     pub step: f64,
@@ -169,99 +177,55 @@ impl Default for Method {
     }
 }
 
-/// A engine for `network` from 0 to `stop`.
-pub fn engine(mut network: Network, stop: f64, method: &Method) -> Engine {
-    if method.variable == Some(Feed::EndpointSubstep) {
-        let tailed = |member: powerbond_core::network::Member| {
-            let n = member.inputs.len();
-            member.wrapped(|inner| {
-                Box::new(powerbond_core::subsystem::endpoint_substep::EndpointSubstep::new(inner, n))
-            })
-        };
-        network.members = network.members.into_iter().map(tailed).collect();
-    }
-    let (n, ny, nb) = (network.n_inputs, network.n_outputs, network.bonds.bonds.len());
-    let rates = method.rates.clone().unwrap_or_else(|| vec![1; network.members.len()]);
-    let holds = vec![method.hold; n];
-    let nepce = |alpha: f64, uses: bool| -> Nepce {
-        let uses = vec![uses; network.feed_through.len()];
-        Nepce::new(&network, vec![alpha; n], StepRatio::Growth, &uses)
-    };
-    let correction: Option<Box<dyn InputCorrection>> = match method.correction {
-        Correction::None => None,
-        Correction::Nepce(alpha) => Some(Box::new(nepce(alpha, false))),
-        Correction::NepceModel(alpha) => Some(Box::new(nepce(alpha, true))),
-        Correction::NepceGated(alpha) => {
-            let mut nepce = nepce(alpha, true);
-            nepce.set_gated(true);
-            Some(Box::new(nepce))
-        }
-        Correction::Energy(form) => Some(Box::new(EnergyCorrection::new(effort_sides(&network), form))),
-    };
-    let energy = || -> Box<dyn ErrorEstimator> {
-        Box::new(Energy::new(vec![1e-4; nb], vec![Some(1.0); nb], Residual::Held, method.hold))
-    };
-    let predictor = || -> Box<dyn ErrorEstimator> {
-        Box::new(Predictor::new(vec![OutputTolerance { absolute: 1e-3, rho: 1e-4 }; ny], method.hold))
-    };
-    let richardson = |big| -> Box<dyn ErrorEstimator> {
-        let mut richardson =
-            Richardson::new(vec![Tolerance { absolute: 1e-3, relative: 1e-3 }; ny], holds.clone(), big);
-        richardson.extrapolate = true;
-        Box::new(richardson)
-    };
-    let values_only = !matches!(method.variable, None | Some(Feed::Derivatives(_)));
-    let jump = || -> Box<dyn ErrorEstimator> {
-        let groups = Jump::groups(&network, |_| false);
-        Box::new(Jump::new(1e-3, &groups, vec![values_only; n], 1e-5 * stop))
-    };
-    let estimators = match method.estimator {
-        "jump" => vec![jump()],
-        "jump and richardson" => vec![jump(), richardson(BigStep::Modified)],
-        "energy" => vec![energy()],
-        "predictor" => vec![predictor()],
-        "both" => vec![energy(), predictor()],
-        "richardson" => vec![richardson(BigStep::Modified)],
-        "all" => vec![richardson(BigStep::Classic), richardson(BigStep::Modified), energy(), predictor()],
-        _ => Vec::new(),
-    };
-    let limits = StepBounds {
-        min_step: method.step / 100.0,
-        max_step: 10.0 * method.step,
-        min_rate: 0.2,
-        max_rate: 1.5,
-    };
-    let controller: Box<dyn StepController> = match method.controller {
-        "ecco" => Box::new(Pi::ecco(method.step, limits)),
-        "rejecting" => Box::new(Rejecting::new(method.step, method.step / 100.0, 10.0 * method.step)),
-        "i" => Box::new(Pi::integral(method.step, limits)),
-        _ => Box::new(Fixed { step: method.step }),
-    };
+/// An engine for `network` from 0 to `stop`.
+pub fn engine(network: Network, stop: f64, method: &Method) -> Engine {
+    let network = fed(network, method);
     let has_feed_through = |s: &usize| !network.members[*s].feed_through.is_empty();
     let refresh =
         network.evaluation_order.iter().copied().filter(|s| method.refresh && has_feed_through(s)).collect();
+    let case = Case { network: &network, method, extrapolate: true, small_step: 1e-5 * stop };
+    let policies = policies(&case);
+    Engine::new(
+        network,
+        policies,
+        Settings { refresh, worker_threads: method.threads, ..Settings::new(0.0, stop) },
+    )
+}
+
+/// The network with its members wrapped as the method feeds them.
+pub fn fed(mut network: Network, method: &Method) -> Network {
+    if method.variable == Some(Feed::EndpointSubstep) {
+        let wrapped = |member: Member| {
+            let n = member.inputs.len();
+            member.wrapped(|inner| Box::new(EndpointSubstep::new(inner, n)))
+        };
+        network.members = network.members.into_iter().map(wrapped).collect();
+    }
+    network
+}
+
+/// The policies of a method.
+pub fn policies(case: &Case<'_>) -> Policies {
+    let (network, method) = (case.network, case.method);
+    let n = network.n_inputs;
     let handed =
         (0..n).map(|i| network.members[network.owner_of_input[i]].capabilities.input_derivatives).collect();
     let mut known = vec![false; n];
     network.externals.iter().for_each(|e| known[e.input] = true);
     let extrapolation: Box<dyn Extrapolation> = match method.variable {
         Some(feed) => Box::new(VariableHold::new(vec![2; n], vec![feed; n], known)),
-        None => Box::new(Polynomial::new(holds, handed)),
+        None => Box::new(Polynomial::new(vec![method.hold; n], handed)),
     };
     let members: Vec<(usize, Role)> = (0..network.members.len()).map(|s| (s, Role::Improved)).collect();
-    let policies = Policies {
-        identifier: method.identify.then(|| Identifier::new(&network, &members, |_| true)),
-        schedule: Schedule::new(&network, &method.schedule, &rates),
+    let rates = method.rates.clone().unwrap_or_else(|| vec![1; network.members.len()]);
+    Policies {
+        identifier: method.identify.then(|| Identifier::new(network, &members, |_| true)),
+        schedule: Schedule::new(network, &method.schedule, &rates),
         extrapolation,
-        correction,
-        estimators,
-        controller,
-    };
-    Engine::new(
-        network,
-        policies,
-        Settings { refresh, worker_threads: method.threads, ..Settings::new(0.0, stop) },
-    )
+        correction: case.correction(),
+        estimators: case.estimators(),
+        controller: case.controller(),
+    }
 }
 
 /// The quarter car, suspension at the wheel (1) or at the chassis (2), with accurate micro steps.
@@ -287,7 +251,7 @@ pub fn quarter_car(split: u8, damper: &str) -> (Network, Names) {
                     ("wheel.chassis_velocity", "wheel.suspension_force", -1.0),
                 ],
             )),
-        _ => builder
+        2 => builder
             .subsystem("chassis", build("quarter-car/chassis-suspension", &[accurate.clone(), damper]))
             .subsystem("wheel", build("quarter-car/wheel", std::slice::from_ref(&accurate)))
             .connect("wheel.velocity", "chassis.wheel_velocity", 1.0)
@@ -299,6 +263,7 @@ pub fn quarter_car(split: u8, damper: &str) -> (Network, Names) {
                     ("wheel.force", "wheel.velocity", 1.0),
                 ],
             )),
+        other => panic!("the quarter car has no split {other}"),
     };
     let road = powerbond_core::time::signal::Signal::Constant(0.1);
     builder.external(VariableName::new("wheel", "road"), road).build().expect("a sound system")

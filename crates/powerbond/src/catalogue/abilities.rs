@@ -1,6 +1,6 @@
 //! What methods need subsystems to be able to do, and what happens where one is not.
 
-use super::{Entry, Kind, of_kind};
+use super::{Entry, Kind, Nature, of_kind};
 use powerbond_core::network::Member;
 
 /// Something that a subsystem can do beyond stepping.
@@ -80,24 +80,9 @@ impl Without {
     }
 }
 
-impl Entry {
-    /// What it uses of every subsystem, and what happens where that is missing. With its knobs at their defaults.
-    pub fn uses(&self) -> Option<(Ability, Without)> {
-        match (self.kind, self.name) {
-            (Kind::Hold, "1") => Some((Ability::InputDerivatives(1), Without::LowerOrder)),
-            (Kind::Hold, "2") => Some((Ability::InputDerivatives(2), Without::LowerOrder)),
-            (Kind::Correction, "energy") => Some((Ability::FeedThrough, Without::KnobNeeded("mu"))),
-            (Kind::Estimator, "richardson") | (Kind::Controller, "rollback") => {
-                Some((Ability::Restore, Without::Refused))
-            }
-            _ => None,
-        }
-    }
-}
-
 /// The methods of a kind that do without an ability, quoted.
 pub fn without(kind: Kind, ability: Ability) -> String {
-    let can = |e: &&'static Entry| e.name != "none" && e.uses().is_none_or(|(a, _)| a != ability);
+    let can = |e: &&'static Entry| e.nature != Nature::Nothing && e.uses.is_none_or(|(a, _)| a != ability);
     let names: Vec<String> = of_kind(kind).filter(can).map(|e| format!("\"{}\"", e.name)).collect();
     names.join(", ")
 }

@@ -1,6 +1,5 @@
 //! What each subsystem can do decides how it is fed and how its feed-through is kept fresh.
 
-use super::Context;
 use crate::Error;
 use crate::source::At;
 use powerbond_core::feed_through::identify::MOST_INPUTS;
@@ -150,12 +149,6 @@ pub fn feeds(
     });
     network.members = fed.collect();
     Ok(network.owner_of_input.iter().map(|&s| by_member[s]).collect())
-}
-
-/// Inputs by group for the jump norm: coupled ones that are not discrete.
-pub fn groups(context: &Context<'_>) -> Vec<Vec<usize>> {
-    let discrete = |i: usize| crate::prepare::is_discrete(context.network, i);
-    powerbond_core::estimator::Jump::groups(context.network, discrete)
 }
 
 /// Whether a member has too many coupled inputs for its feed-through to be found out.

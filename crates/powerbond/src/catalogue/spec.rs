@@ -1,6 +1,6 @@
 //! A method with its knobs as a user chose them, checked against the catalogue.
 
-use super::{Domain, Entry, Kind, find, of_kind};
+use super::{Domain, Entry, Kind, Make, Nature, find, of_kind};
 use crate::Error;
 use crate::number::short;
 use crate::source::At;
@@ -30,10 +30,8 @@ pub struct PolicySpec {
 }
 
 impl PolicySpec {
-    /// A method with all knobs at their defaults. The name must be in the catalogue.
-    pub fn named(kind: Kind, name: &str) -> Self {
-        let entry =
-            find(kind, name).unwrap_or_else(|| panic!("the catalogue has no {} `{name}`", kind.key()));
+    /// A method with all knobs at their defaults.
+    pub fn of(entry: &'static Entry) -> Self {
         PolicySpec { entry: At::default(entry), knobs: Vec::new() }
     }
 
@@ -87,6 +85,30 @@ impl PolicySpec {
         }
     }
 
+    /// What the word of a knob stands for, or `default` if it was not set. `words` are all that the knob allows.
+    pub fn choice<T: Copy>(&self, name: &str, default: T, words: &[(&str, T)]) -> T {
+        let Some(KnobValue::Word(word)) = self.knob(name).map(|k| &k.value) else { return default };
+        match words.iter().find(|(known, _)| known == word) {
+            Some((_, meant)) => *meant,
+            None => panic!("knob `{name}` of `{}` allows \"{word}\", but nothing is made of it", self.name()),
+        }
+    }
+
+    /// Whether a flag is set.
+    pub fn flag(&self, name: &str) -> bool {
+        self.number(name) == Some(1.0)
+    }
+
+    /// Whether the method is of this nature.
+    pub fn is(&self, nature: Nature) -> bool {
+        self.entry.value.nature == nature
+    }
+
+    /// How it becomes a policy.
+    pub fn make(&self) -> Make {
+        self.entry.value.make
+    }
+
     /// The name of the method.
     pub fn name(&self) -> &'static str {
         self.entry.value.name
@@ -112,11 +134,18 @@ impl PolicySpec {
 }
 
 /// A number that stands elsewhere in the file but obeys the rules of a knob: a bond's own tolerance.
-pub fn knob_number(kind: Kind, method: &str, knob: &str, node: Node<'_>) -> Result<f64, Error> {
-    match find(kind, method).and_then(|e| e.knobs.iter().find(|k| k.name == knob)).map(|k| k.domain) {
-        Some(Domain::Number { min, max, open }) => number(node, min, max, open),
-        _ => Ok(node.number()?.value),
-    }
+pub fn knob_number(entry: &Entry, knob: &str, node: Node<'_>) -> Result<f64, Error> {
+    let (min, max, open) = range(entry, knob);
+    number(node, min, max, open)
+}
+
+/// The range of a knob that is a number, and whether its least is refused.
+fn range(entry: &Entry, knob: &str) -> (f64, f64, bool) {
+    let domain = entry.knobs.iter().find(|k| k.name == knob).map(|k| k.domain);
+    let Some(Domain::Number { min, max, open }) = domain else {
+        panic!("`{}` has no knob `{knob}` that is a number", entry.name)
+    };
+    (min, max, open)
 }
 
 fn read_knob(node: Node<'_>, domain: Domain) -> Result<KnobValue, Error> {
@@ -158,14 +187,12 @@ fn by_name(node: Node<'_>, min: f64, max: f64, open: bool) -> Result<KnobValue, 
 }
 
 /// Checks a number that was given elsewhere, such as in an option, against the rules of a knob.
-pub fn check_knob(kind: Kind, method: &str, knob: &str, given: &At<f64>) -> Result<(), Error> {
-    let rules = find(kind, method).and_then(|e| e.knobs.iter().find(|k| k.name == knob)).map(|k| k.domain);
-    match rules {
-        Some(Domain::Number { min, max, open }) if !within(given.value, min, max, open) => {
-            Err(Error::input(given.place(), format!("`{knob}` must be {}", wanted(min, max, open))))
-        }
-        _ => Ok(()),
+pub fn check_knob(entry: &Entry, knob: &str, given: &At<f64>) -> Result<(), Error> {
+    let (min, max, open) = range(entry, knob);
+    if within(given.value, min, max, open) {
+        return Ok(());
     }
+    Err(Error::input(given.place(), format!("`{knob}` must be {}", wanted(min, max, open))))
 }
 
 fn within(x: f64, min: f64, max: f64, open: bool) -> bool {

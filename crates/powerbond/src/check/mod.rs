@@ -5,7 +5,7 @@ mod layout;
 mod marks;
 mod svg;
 
-use crate::catalogue::{self, Ability, Kind, Without};
+use crate::catalogue::{self, Ability, Entry, Kind, Make, Nature, Without};
 use crate::number::short;
 use crate::simulators;
 use crate::source::At;
@@ -436,7 +436,7 @@ fn estimate_warnings(
 ) -> Vec<String> {
     let m = &system.method;
     let mut warnings = Vec::new();
-    if !std::iter::once(&m.estimator).chain(&m.monitors).any(|e| e.name() == "richardson") {
+    if !std::iter::once(&m.estimator).chain(&m.monitors).any(|e| e.is(Nature::PairsOfSteps)) {
         return warnings;
     }
     let (network, names) = (prepared.engine.network(), &prepared.names);
@@ -457,8 +457,9 @@ fn estimate_warnings(
             reason(*quality)
         ));
     }
-    if m.schedule.name() == "gauss-seidel" || m.correction.name() != "none" {
-        let what = if m.correction.name() == "none" { "gauss-seidel" } else { m.correction.name() };
+    let corrected = !m.correction.is(Nature::Nothing);
+    if m.schedule.is(Nature::Sequential) || corrected {
+        let what = if corrected { m.correction.name() } else { m.schedule.name() };
         warnings.push(format!(
             "the constants of the Richardson estimate are those of extrapolated inputs; with `{what}` it is likely to be too large"
         ));
@@ -590,28 +591,27 @@ fn bonds(prepared: &Prepared) -> Vec<BondCheck> {
 
 fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
     let m = &system.method;
-    let chosen = |e: &catalogue::Entry| match e.kind {
-        Kind::Method => m.kind.as_ref().is_some_and(|kind| kind.name() == e.name),
-        Kind::Hold if m.variable_hold => e.name == "variable",
-        Kind::Schedule => m.schedule.name() == e.name,
-        Kind::Hold => {
-            std::iter::once(m.hold).chain(m.holds.iter().map(|h| h.1)).any(|h| h.to_string() == e.name)
+    let spec = |e: &Entry| m.specs().find(|spec| spec.entry.value.is(e));
+    let chosen = |e: &Entry| match e.make {
+        Make::Hold { order: Some(order), .. } if !m.variable_hold => {
+            m.hold == order || m.holds.iter().any(|h| h.1 == order)
         }
-        Kind::Correction => m.correction.name() == e.name,
-        Kind::Estimator => std::iter::once(&m.estimator).chain(&m.monitors).any(|p| p.name() == e.name),
-        Kind::Controller => m.controller.name() == e.name,
+        Make::Hold { order, .. } => m.hold_order() == order,
+        _ => spec(e).is_some(),
     };
-    let known_mu = m.correction.knob("mu").is_some();
     let mut list: Vec<MethodCheck> = catalogue::ALL
         .iter()
-        .filter(|e| e.name != "none")
+        .filter(|e| e.nature != Nature::Nothing)
         .map(|e| {
-            let given = e.kind == Kind::Correction && e.name == "energy" && chosen(e) && known_mu;
-            let uses = e.uses().filter(|_| !given);
-            method(prepared, e.kind.key(), e.name.to_owned(), chosen(e), uses)
+            let given = |knob: &str| spec(e).is_some_and(|spec| spec.knob(knob).is_some());
+            let uses = e.uses.filter(|(_, without)| match without {
+                Without::KnobNeeded(knob) => !given(knob),
+                Without::Refused | Without::LowerOrder | Without::Differences | Without::LeftOut => true,
+            });
+            method(prepared, e.kind().key(), e.name.to_owned(), chosen(e), uses)
         })
         .collect();
-    let model = m.correction.name() == "nepce" && m.correction.word("feed_through", "none") == "model";
+    let model = m.correction.word("feed_through", "none") == "model";
     let derivatives = Some((Ability::FeedThroughValues, Without::Refused));
     let name = "nepce, feed_through = \"model\"".to_owned();
     list.push(method(prepared, Kind::Correction.key(), name, model, derivatives));

@@ -2,7 +2,7 @@
 
 use super::inputs::is_discrete;
 use crate::Error;
-use crate::catalogue::{self, Kind, PolicySpec};
+use crate::catalogue::{self, Nature, PolicySpec};
 use crate::number::short;
 use crate::source::{At, Place};
 use crate::system::{MAX_RATE, System};
@@ -192,7 +192,7 @@ impl System {
         warnings: &mut Vec<String>,
     ) -> (PolicySpec, f64) {
         let wanted = &self.method.controller;
-        if self.method.estimator.name() != "jump" || wanted.name() == "fixed" {
+        if !self.method.is_steered_by_jumps() || wanted.is(Nature::ConstantStep) {
             return (wanted.clone(), step);
         }
         let exchanged = |i: usize| network.wiring.is_coupled(i) && !is_discrete(network, i);
@@ -210,7 +210,7 @@ impl System {
             "{why}: the step is constant, {} s; `step` in `[simulation]` sets another",
             short(step)
         ));
-        (PolicySpec::named(Kind::Controller, "fixed"), step)
+        (PolicySpec::of(&catalogue::controllers::FIXED), step)
     }
 }
 

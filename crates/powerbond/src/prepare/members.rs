@@ -123,8 +123,7 @@ impl System {
     /// Methods that take steps back need every subsystem to be able to.
     pub(super) fn check_way_back(&self, network: &Network, names: &Names) -> Result<(), Error> {
         let m = &self.method;
-        let needs =
-            |spec: &&PolicySpec| spec.entry.value.uses() == Some((Ability::Restore, Without::Refused));
+        let needs = |spec: &&PolicySpec| spec.entry.value.uses == Some((Ability::Restore, Without::Refused));
         let stuck = network.members.iter().position(|member| !Ability::Restore.is_in(member));
         let mut chosen = std::iter::once(&m.estimator).chain(&m.monitors).chain([&m.controller]);
         let (Some(stuck), Some(spec)) = (stuck, chosen.find(needs)) else { return Ok(()) };
@@ -135,7 +134,7 @@ impl System {
                 "`{}` cannot go back to a saved state, and {} `{}` takes steps back. Without that work the estimators {} with the \
                  controllers {}",
                 names.subsystems[stuck],
-                spec.entry.value.kind.key(),
+                spec.entry.value.kind().key(),
                 spec.name(),
                 without(Kind::Estimator),
                 without(Kind::Controller)

@@ -10,7 +10,7 @@ pub(crate) use experiment::{default_step, never_ends};
 pub(crate) use inputs::is_discrete;
 
 use crate::Error;
-use crate::catalogue::{self, Class, Context, PolicySpec};
+use crate::catalogue::{self, Class, Context, Nature, PolicySpec};
 use crate::declare;
 use crate::number::short;
 use crate::open_ends;
@@ -141,7 +141,7 @@ impl System {
         }
         self.warn_of_first_step(step, &mut warnings);
         let (controller, step) = self.steering(&network, &names, (stop - start, step), &mut warnings);
-        let adaptive = controller.name() != "fixed";
+        let adaptive = !controller.is(Nature::ConstantStep);
         let quantum = self.own_steps(&network, &names, &rates, step, adaptive)?;
         let refresh = self.refreshed(&network, &names)?;
         let classes = network.members.iter().map(Class::of).collect();
@@ -151,11 +151,13 @@ impl System {
             network: &network,
             names: &names,
             holds: &holds,
+            variable_hold: self.method.variable_hold,
             feeds: &feeds,
             rates: &rates,
             start,
             duration: stop - start,
             step,
+            steered_by_jumps: self.method.is_steered_by_jumps(),
             bonds: names
                 .bond_order
                 .iter()
@@ -288,7 +290,7 @@ impl System {
                 names.push(spec.name());
             }
         }
-        if controller.name() != "fixed" && method.estimator.name() == "none" {
+        if !controller.is(Nature::ConstantStep) && method.estimator.is(Nature::Nothing) {
             return Err(Error::input(
                 method.controller.entry.place(),
                 format!(
@@ -298,18 +300,14 @@ impl System {
             ));
         }
         let policies = Policies {
-            schedule: catalogue::schedule(&method.schedule, method.variable_hold, context)?,
-            extrapolation: catalogue::extrapolation(method.variable_hold, context),
+            schedule: catalogue::schedule(&method.schedule, context)?,
+            extrapolation: catalogue::extrapolation(method.hold_order(), context),
             correction: catalogue::correction(&method.correction, context)?,
             estimators,
-            controller: catalogue::controller(controller, self.steered_by_jumps(), context)?,
+            controller: catalogue::controller(controller, context)?,
             identifier,
         };
         Ok((policies, names))
-    }
-
-    fn steered_by_jumps(&self) -> bool {
-        self.method.estimator.name() == "jump"
     }
 
     /// What the file alone decides of the engine's settings.
@@ -318,7 +316,7 @@ impl System {
         Settings {
             worker_threads: s.worker_threads,
             end_rule: match s.end {
-                EndRule::Exact if self.steered_by_jumps() => EndRule::Halved,
+                EndRule::Exact if self.method.is_steered_by_jumps() => EndRule::Halved,
                 rule => rule,
             },
             land_on: s.output_interval.as_ref().filter(|_| s.land_on_output.value).map(|d| d.value),

@@ -8,7 +8,8 @@ mod toml;
 mod verdict;
 
 use crate::Error;
-use crate::catalogue::{self, Feeding, Kind, KnobValue, PolicySpec};
+use crate::catalogue::{self, Feeding, KnobValue, Nature, PolicySpec};
+use crate::catalogue::{controllers, corrections, estimators, schedules};
 use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
@@ -288,15 +289,15 @@ impl Default for Method {
     fn default() -> Self {
         Method {
             kind: None,
-            schedule: PolicySpec::named(Kind::Schedule, "jacobi"),
+            schedule: PolicySpec::of(&schedules::JACOBI),
             hold: 0,
             variable_hold: false,
             values_only: At::default(Feeding::Value),
             holds: Vec::new(),
-            correction: PolicySpec::named(Kind::Correction, "none"),
-            estimator: PolicySpec::named(Kind::Estimator, "none"),
+            correction: PolicySpec::of(&corrections::NONE),
+            estimator: PolicySpec::of(&estimators::NONE),
             monitors: Vec::new(),
-            controller: PolicySpec::named(Kind::Controller, "fixed"),
+            controller: PolicySpec::of(&controllers::FIXED),
             refresh: Refresh::Off,
             identify: Identify::Off,
             quadrature: Quadrature::Rectangle,
@@ -310,17 +311,14 @@ impl Method {
     /// The default: everything is chosen from what the subsystems can do. The error follows the tolerance, 1e-3 if not given.
     pub fn auto(tolerance: Option<At<f64>>) -> Self {
         let given = tolerance.map(|t| ("tolerance", t.with(KnobValue::Number(t.value))));
-        let with = |kind, name| PolicySpec {
-            knobs: given.iter().cloned().collect(),
-            ..PolicySpec::named(kind, name)
-        };
+        let with = |entry| PolicySpec { knobs: given.iter().cloned().collect(), ..PolicySpec::of(entry) };
         Method {
-            kind: Some(with(Kind::Method, "auto")),
+            kind: Some(with(&catalogue::methods::AUTO)),
             hold: 2,
             variable_hold: true,
             values_only: At::default(Feeding::Auto),
-            estimator: with(Kind::Estimator, "jump"),
-            controller: PolicySpec::named(Kind::Controller, "ecco"),
+            estimator: with(&estimators::JUMP),
+            controller: PolicySpec::of(&controllers::ECCO),
             refresh: Refresh::Auto,
             identify: Identify::All,
             ..Method::default()
@@ -330,6 +328,22 @@ impl Method {
     /// Whether nobody chose it.
     pub fn is_implicit(&self) -> bool {
         self.kind.as_ref().is_some_and(|kind| kind.entry.place().is_none())
+    }
+
+    /// Whether the jump norm steers the step size.
+    pub fn is_steered_by_jumps(&self) -> bool {
+        self.estimator.is(Nature::JumpNorm)
+    }
+
+    /// The order of the hold; `None` if it varies.
+    pub fn hold_order(&self) -> Option<u8> {
+        (!self.variable_hold).then_some(self.hold)
+    }
+
+    /// Every chosen method that has knobs.
+    pub fn specs(&self) -> impl Iterator<Item = &PolicySpec> {
+        let parts = [&self.schedule, &self.correction, &self.estimator, &self.controller];
+        self.kind.iter().chain(parts).chain(&self.monitors)
     }
 
     /// The tolerance of the whole method, if it has one.
@@ -388,12 +402,12 @@ fn other_files(folder: &Path) -> String {
 impl System {
     /// Lets `auto` run it with a tolerance: the parts of `auto` that the file replaces stay, any other method does not.
     pub fn set_tolerance(&mut self, tolerance: At<f64>) -> Result<(), Error> {
-        catalogue::check_knob(Kind::Method, "auto", "tolerance", &tolerance)?;
+        catalogue::check_knob(&catalogue::methods::AUTO, "tolerance", &tolerance)?;
         let auto = Method::auto(Some(tolerance.clone()));
         match &mut self.method {
             own if own.kind.is_some() => {
                 own.kind = auto.kind;
-                if own.estimator.name() == "jump" {
+                if own.is_steered_by_jumps() {
                     own.estimator = auto.estimator;
                 }
             }

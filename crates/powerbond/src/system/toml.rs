@@ -6,7 +6,7 @@ use super::{
     SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec,
 };
 use crate::Error;
-use crate::catalogue::{self, Feeding, Kind, PolicySpec};
+use crate::catalogue::{self, Entry, Feeding, Kind, PolicySpec};
 use crate::number::share;
 use crate::results::Format;
 use crate::scenario::Scenario;
@@ -449,7 +449,7 @@ fn bond(name: At<String>, node: Node<'_>) -> Result<Bond, Error> {
         });
     }
     let knob = |key| {
-        let read = |n: Node<'_>| catalogue::knob_number(Kind::Estimator, "energy", key, n);
+        let read = |n: Node<'_>| catalogue::knob_number(&catalogue::estimators::ENERGY, key, n);
         table.get(key).map(read).transpose()
     };
     Ok(Bond { energy_scale: knob("energy_scale")?, tolerance: knob("tolerance")?, name, ports })
@@ -466,15 +466,15 @@ impl Method {
 }
 
 /// The tolerance of a whole method: a number, or a share in percent.
-fn whole_tolerance(method: &str, node: Node<'_>) -> Result<At<f64>, Error> {
+fn whole_tolerance(method: &Entry, node: Node<'_>) -> Result<At<f64>, Error> {
     if node.is_text()
         && let Some(x) = share(&node.text()?.value)
     {
         let given = node.at(x);
-        catalogue::check_knob(Kind::Method, method, "tolerance", &given)?;
+        catalogue::check_knob(method, "tolerance", &given)?;
         return Ok(given);
     }
-    Ok(node.at(catalogue::knob_number(Kind::Method, method, "tolerance", node)?))
+    Ok(node.at(catalogue::knob_number(method, "tolerance", node)?))
 }
 
 fn method(node: Node<'_>) -> Result<Method, Error> {
@@ -484,7 +484,7 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
         None => match tolerance {
             // A tolerance and nothing else asks for the method that needs nothing else.
             Some(n) if METHOD.iter().all(|key| *key == "tolerance" || table.get(key).is_none()) => {
-                Method::auto(Some(whole_tolerance("auto", n)?))
+                Method::auto(Some(whole_tolerance(&catalogue::methods::AUTO, n)?))
             }
             Some(n) => return n.fail("`tolerance` belongs to a whole method: add `kind = \"auto\"`, or give the estimator its own: \
                                      estimator = { kind = \"…\", tolerance = … }"),
@@ -493,16 +493,16 @@ fn method(node: Node<'_>) -> Result<Method, Error> {
         Some(n) => {
             if n.is_text()
                 && let Some(part) = catalogue::ALL.iter().find(|e| e.name == n.text().map_or("".into(), |t| t.value))
-                && part.kind != Kind::Method
+                && part.kind() != Kind::Method
             {
-                let (key, name) = (part.kind.key(), part.name);
+                let (key, name) = (part.kind().key(), part.name);
                 return n.fail(format!("`{name}` is no whole method but a part: write `{key} = \"{name}\"`"));
             }
             let kind = PolicySpec::read(Kind::Method, n)?;
-            let number = |n: Node<'_>| whole_tolerance(kind.name(), n);
-            let auto = Method::auto(tolerance.map(number).transpose()?);
-            let knobs = auto.kind.map_or(Vec::new(), |kind| kind.knobs);
-            Method { kind: Some(PolicySpec { knobs, ..kind }), ..auto }
+            let number = |n: Node<'_>| whole_tolerance(kind.entry.value, n);
+            let whole = catalogue::whole_method(&kind, tolerance.map(number).transpose()?);
+            let knobs = whole.kind.map_or(Vec::new(), |kind| kind.knobs);
+            Method { kind: Some(PolicySpec { knobs, ..kind }), ..whole }
         }
     };
     let policy = |kind: Kind, default: PolicySpec| {

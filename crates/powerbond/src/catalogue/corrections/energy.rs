@@ -1,16 +1,85 @@
 //! The energy correction for a system: which side of each bond takes the force, and μ by rule.
 
-use super::{Context, KnobValue, PolicySpec};
 use crate::Error;
+use crate::catalogue::knob::NOT_NEGATIVE;
+use crate::catalogue::{Ability, Context, Domain, Entry, Knob, KnobValue, Make, Nature, PolicySpec, Without};
 use crate::source::At;
-use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, mu_by_rule};
+use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, InputCorrection, mu_by_rule};
 use powerbond_core::network::NameIndex;
 use powerbond_core::suggest::hint;
 use powerbond_core::units::{Dimensions, Unit};
 use std::collections::BTreeSet;
 
-/// Builds the correction of all chosen bonds.
-pub fn build(spec: &PolicySpec, context: &Context<'_>) -> Result<EnergyCorrection, Error> {
+/// The energy correction.
+pub const ENERGY: Entry = Entry {
+    name: "energy",
+    about: "a small force takes out the energy that the coupling created in the last step",
+    paper: "rodriguez2022 eq. 13–21",
+    knobs: &[
+        Knob {
+            name: "mu",
+            domain: Domain::NumberOrWord { min: f64::MIN, max: f64::MAX, words: &["rule"] },
+            default: "rule",
+            unit: "",
+            about: "μ, share of the residual energy that counts; by rule from rates, hold and feed-through (eq. 20–21)",
+        },
+        Knob {
+            name: "nu",
+            domain: Domain::Number { min: f64::MIN, max: f64::MAX, open: false },
+            default: "0",
+            unit: "",
+            about: "ν, share of what could not be corrected that is tried again",
+        },
+        Knob {
+            name: "cap",
+            domain: Domain::NumberOrWord { min: 0.0, max: f64::MAX, words: &["none"] },
+            default: "1",
+            unit: "",
+            about: "largest correction as a share of the coupling force, or \"none\"",
+        },
+        Knob {
+            name: "absolute_cap",
+            domain: NOT_NEGATIVE,
+            default: "none",
+            unit: "the unit of the force",
+            about: "largest correction; the smaller one of both caps holds",
+        },
+        Knob {
+            name: "form",
+            domain: Domain::Choice(&["power", "difference"]),
+            default: "power",
+            unit: "",
+            about: "eq. 17, or 2μ(f_new - f_old), which has no spikes and needs neither cap nor ν",
+        },
+        Knob {
+            name: "bonds",
+            domain: Domain::Names,
+            default: "all",
+            unit: "",
+            about: "which bonds are corrected",
+        },
+        Knob {
+            name: "takes_force",
+            domain: Domain::Names,
+            default: "by units, then by feed-through",
+            unit: "",
+            about: "subsystems that take the force (torque, voltage, pressure) of their bonds",
+        },
+        Knob {
+            name: "beyond_limits",
+            domain: Domain::Flag,
+            default: "false",
+            unit: "",
+            about: "allow μ and ν outside of 0 to 1",
+        },
+    ],
+    uses: Some((Ability::FeedThrough, Without::KnobNeeded("mu"))),
+    nature: Nature::Plain,
+    make: Make::Correction(make),
+};
+
+/// The correction of all chosen bonds.
+fn make(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<dyn InputCorrection>>, Error> {
     let names = context.names;
     let place = || spec.entry.place();
     if names.bonds.is_empty() {
@@ -19,7 +88,7 @@ pub fn build(spec: &PolicySpec, context: &Context<'_>) -> Result<EnergyCorrectio
             "the energy correction needs at least one bond; add `[bonds.name]`",
         ));
     }
-    let unlimited = spec.number("beyond_limits") == Some(1.0);
+    let unlimited = spec.flag("beyond_limits");
     for knob in ["mu", "nu"] {
         if let Some(x) = spec.number(knob).filter(|x| !unlimited && !(0.0..=1.0).contains(x)) {
             let place = spec.knob(knob).and_then(At::place);
@@ -35,8 +104,9 @@ pub fn build(spec: &PolicySpec, context: &Context<'_>) -> Result<EnergyCorrectio
     for bond in (0..names.bonds.len()).filter(|b| wanted.as_ref().is_none_or(|list| list.contains(b))) {
         sides.push(side(spec, context, bond, takers.as_ref())?);
     }
-    let form = if spec.word("form", "power") == "difference" { Form::Difference } else { Form::Power };
-    Ok(EnergyCorrection::new(sides, form))
+    let forms = [("power", Form::Power), ("difference", Form::Difference)];
+    let form = spec.choice("form", Form::Power, &forms);
+    Ok(Some(Box::new(EnergyCorrection::new(sides, form))))
 }
 
 /// The places of the names of a knob in `all`; `None` if it is not set.

@@ -1,0 +1,82 @@
+//! What is known of a system when its policies are made.
+
+use super::KnobValue;
+use crate::Error;
+use crate::source::At;
+use powerbond_core::hold::Feed;
+use powerbond_core::network::{NameIndex, Names, Network, VariableName};
+use powerbond_core::suggest::hint;
+
+/// What policies need to know of the system they are built for.
+pub struct Context<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// Its names.
+    pub names: &'a Names,
+    /// Hold order of each input; the highest one if it varies.
+    pub holds: &'a [u8],
+    /// The hold orders vary.
+    pub variable_hold: bool,
+    /// What the subsystem of each input is given.
+    pub feeds: &'a [Feed],
+    /// Start of the run, in s.
+    pub start: f64,
+    /// Length of the run, in s.
+    pub duration: f64,
+    /// Constant or first step, in s.
+    pub step: f64,
+    /// The jump norm steers the step size.
+    pub steered_by_jumps: bool,
+    /// Sub-steps of each member in a macro step.
+    pub rates: &'a [u32],
+    /// Tolerance and scale of each bond where it has its own, in the order of the network.
+    pub bonds: Vec<(Option<f64>, Option<f64>)>,
+}
+
+impl Context<'_> {
+    /// The nominal value of an output.
+    pub fn nominal(&self, output: usize) -> f64 {
+        self.network.output_variable(output).nominal.abs()
+    }
+
+    /// The order on which the error of coupled inputs depends: the lowest hold order that acts.
+    pub fn hold_order(&self) -> u8 {
+        let acting = |i: usize| {
+            let takes = self.network.members[self.network.owner_of_input[i]].capabilities.input_derivatives;
+            self.holds[i].min(takes)
+        };
+        (0..self.network.n_inputs)
+            .filter(|&i| self.network.wiring.is_coupled(i))
+            .map(acting)
+            .min()
+            .unwrap_or(0)
+    }
+
+    /// One number per variable of `list`: the common one, or that of its name, or `default`.
+    pub fn per_variable(
+        &self,
+        knob: Option<&At<KnobValue>>,
+        list: &[VariableName],
+        what: &str,
+        default: impl Fn(usize) -> f64,
+    ) -> Result<Vec<f64>, Error> {
+        let mut values: Vec<f64> = (0..list.len()).map(&default).collect();
+        match knob.map(|k| (&k.value, k)) {
+            Some((KnobValue::Number(x), _)) => values.fill(*x),
+            Some((KnobValue::ByName(given), at)) => {
+                let texts: Vec<String> = list.iter().map(VariableName::to_string).collect();
+                let places: NameIndex<&str> = texts.iter().map(String::as_str).collect();
+                for (name, x) in given {
+                    let Some(i) = places.place(name.as_str()) else {
+                        let hint = hint(name, texts.iter().map(String::as_str));
+                        let message = format!("`{name}` is no {what} that is exchanged.{hint}");
+                        return Err(Error::input(at.place(), message));
+                    };
+                    values[i] = *x;
+                }
+            }
+            _ => {}
+        }
+        Ok(values)
+    }
+}

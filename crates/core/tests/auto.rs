@@ -1,5 +1,8 @@
 //! The parts of the default method on signals whose answer is known: orders, means, tails, groups, noise, identified feed-through.
 
+mod common;
+
+use common::random::Random;
 use powerbond_core::controller::{Fixed, Pi, StepBounds, StepController};
 use powerbond_core::estimator::{ErrorEstimator, Jump};
 use powerbond_core::feed_through::identify::{Identifier, Role};
@@ -227,15 +230,9 @@ fn orders(f: fn(f64) -> f64, feed: Feed) -> [u64; 3] {
     engine.order_counts()[0]
 }
 
-/// Marsaglia's xorshift of the bits of t: a number in -1 … 1 that looks random.
+/// A number in -1 … 1 that looks random, the same for the same t.
 fn dice(t: f64) -> f64 {
-    let mut x = t.to_bits() | 1;
-    for _ in 0..3 {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-    }
-    (x >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    Random(t.to_bits()).uniform(-1.0, 1.0)
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 mod common;
 
+use common::block::runge_kutta;
+use common::random::Random;
 use common::{Method, engine};
 use powerbond_core::network::{BondSpec, ConnectionSpec, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::observe::{Flow, Nobody, Observer, StepReport};
@@ -13,20 +15,6 @@ use powerbond_core::subsystem::{
 };
 use powerbond_models::oscillator::{Body, Case, Reference};
 use powerbond_models::{ParameterValue, find};
-
-/// A small generator: the same numbers on every machine (Numerical Recipes' constants).
-struct Random(u64);
-
-impl Random {
-    fn uniform(&mut self, low: f64, high: f64) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        low + (high - low) * ((self.0 >> 11) as f64 / (1u64 << 53) as f64)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        self.uniform(0.0, n as f64) as usize
-    }
-}
 
 /// `ẋ = A x + B u`, `y = C x + D u`; row-major matrices.
 #[derive(Clone)]
@@ -131,16 +119,6 @@ impl Subsystem for Simulator {
     fn probe(&mut self, _z: &mut [f64]) -> Result<(), SubsystemError> {
         Ok(())
     }
-}
-
-/// One step of the classical method of order 4; `f(c, x)` at the fraction c of the step.
-fn runge_kutta(x: &[f64], h: f64, f: impl Fn(f64, &[f64]) -> Vec<f64>) -> Vec<f64> {
-    let plus = |k: &[f64], s: f64| x.iter().zip(k).map(|(x, k)| x + s * k).collect::<Vec<_>>();
-    let k1 = f(0.0, x);
-    let k2 = f(0.5, &plus(&k1, 0.5 * h));
-    let k3 = f(0.5, &plus(&k2, 0.5 * h));
-    let k4 = f(1.0, &plus(&k3, h));
-    (0..x.len()).map(|i| x[i] + h / 6.0 * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i])).collect()
 }
 
 /// Subsystems 0..n; `feeds[i]` lists (source, gain). Only subsystems with an odd number feed through, and these are fed by

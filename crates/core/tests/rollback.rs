@@ -4,6 +4,7 @@
 mod common;
 
 use common::matrix::{Case, ESTIMATORS, HOLDS, SCHEDULES, corrections, row};
+use common::random::Random;
 use common::{Method, fed, policies};
 use powerbond_core::checkpoint::{Checkpoint, Checkpointed};
 use powerbond_core::controller::{Decision, Fixed, Pi, Rejecting, Retry, StepBounds, StepController};
@@ -28,26 +29,6 @@ use powerbond_core::time::EndRule;
 use powerbond_core::time::signal::Signal;
 use powerbond_models::error_study::Split;
 use powerbond_models::{self, ParameterValue};
-
-/// A small generator of pseudo-random numbers (Marsaglia's xorshift).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 11) as usize % n
-    }
-
-    fn flip(&mut self) -> bool {
-        self.below(2) == 1
-    }
-}
 
 /// A quarter car with feed-through and a bond: the suspension belongs to the chassis. After 0.06 s histories restart.
 fn car(integrator: &str, restore: &str) -> Network {

@@ -1,5 +1,8 @@
 //! The feed-through graph against brute force, algebraic loops at the start, and probing.
 
+mod common;
+
+use common::random::Random;
 use powerbond_core::controller::Fixed;
 use powerbond_core::error::RunError;
 use powerbond_core::feed_through::{Asymptotics, ProbeOutcome, Structure, probe};
@@ -93,26 +96,6 @@ impl Subsystem for Block {
 
     fn probe(&mut self, _z: &mut [f64]) -> Result<(), SubsystemError> {
         Ok(())
-    }
-}
-
-/// A small generator of pseudo-random numbers (Marsaglia's xorshift).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 11) as usize % n
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
     }
 }
 

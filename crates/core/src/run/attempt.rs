@@ -266,12 +266,13 @@ impl Engine {
 
     /// The first step of a grid is split where a hold needs that.
     ///
-    /// Outputs that feed an input through lag behind it until its slope is known, those that they feed one step longer, and so on
-    /// along the feed-through graph. A parabola needs three nodes after that: with nilpotency M, M + 2 tiny steps.
+    /// States are on one smooth path from the end of the first part on, which held their inputs constant: three nodes of it are known
+    /// after three parts. Outputs that feed an input through lag behind it until a parabola through three such nodes predicts it, those
+    /// that they feed three parts longer, and so on along the feed-through graph. With nilpotency M, 3 M tiny steps.
     pub(super) fn start_up(&mut self) {
         if self.settings.start_up == StartUp::RunUp && self.needs_run_up() {
             let known = self.structure.nilpotency.filter(|_| self.structure.unknown.is_empty());
-            self.clock.run_up(known.unwrap_or(UNKNOWN_DEPTH) as u32 + 2);
+            self.clock.run_up(3 * known.unwrap_or(UNKNOWN_DEPTH) as u32);
         }
     }
 

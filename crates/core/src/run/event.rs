@@ -10,7 +10,7 @@ use crate::network::Network;
 use crate::observe::{EventView, Flow, Observer};
 use crate::step::{Improved, Moment, Plan, PlanOf, Response, Still};
 use crate::subsystem::{Span, StepEvent};
-use crate::time::Arrival;
+use crate::time::{Arrival, resolution};
 
 /// What is known and needed to handle discontinuities; nothing is allocated after `new`.
 pub(super) struct Events {
@@ -22,8 +22,12 @@ pub(super) struct Events {
     reach: Reach,
     /// Makes outputs belong to inputs at the limit from the right.
     plan: Plan,
-    /// Members that feed a known jump through and cannot answer.
+    /// Members that feed a known jump through, or get another parameter, and cannot answer.
     deaf: Vec<usize>,
+    /// Members that got another parameter now.
+    retuned: Vec<usize>,
+    /// Members with variables that are only recorded, and that can be read again.
+    recorded: Vec<usize>,
     /// Inputs and outputs at the limit from the left.
     left: Vec<f64>,
     left_y: Vec<f64>,
@@ -57,14 +61,23 @@ impl Events {
             reach.add_consequences();
             (0..touched.len()).for_each(|s| touched[s] |= reach.touches(s));
         }
+        let parameters = || settings.changes.iter().flat_map(|change| &change.parameters);
+        for s in parameters().map(|parameter| parameter.member) {
+            reach.clear();
+            reach.add_member(s, network.members[s].outputs.clone());
+            reach.add_consequences();
+            (0..touched.len()).for_each(|s| touched[s] |= reach.touches(s));
+        }
         reach.clear();
+        let retuned = |s: usize| parameters().any(|p| p.member == s);
         let is_deaf = |s: &usize| {
             let member = &network.members[*s];
             let feeds_through = match member.evidence {
                 Evidence::Unknown => false,
                 _ => !member.feed_through.is_empty(),
             };
-            touched[*s] && feeds_through && answers(*s).is_none()
+            let feeds_jump = touched[*s] && feeds_through && answers(*s).is_none();
+            feeds_jump || retuned(*s) && !member.outputs.is_empty() && !can_answer(network, *s)
         };
         Events {
             deaf: (0..touched.len()).filter(is_deaf).collect(),
@@ -74,6 +87,10 @@ impl Events {
             jumped: 0,
             bent: 0,
             changed: 0,
+            retuned: Vec::with_capacity(network.members.len()),
+            recorded: (0..touched.len())
+                .filter(|&s| !network.members[s].probes.is_empty() && can_answer(network, s))
+                .collect(),
             left: vec![0.0; network.n_inputs],
             left_y: vec![0.0; network.n_outputs],
             asks: false,
@@ -98,11 +115,15 @@ impl Events {
         self.asks = false;
     }
 
-    /// The next known input of `list` at or before `t`.
-    fn next(list: &[KnownInput], passed: &mut usize, t: f64) -> Option<usize> {
-        let due = list.get(*passed).filter(|known| known.time <= t)?;
-        *passed += 1;
-        Some(due.input)
+    /// The next known input of `list` at `t`. Bends that a step has crossed since are over.
+    fn next(list: &[KnownInput], passed: &mut usize, t: f64, same: f64) -> Option<usize> {
+        while let Some(due) = list.get(*passed).filter(|known| known.time <= t) {
+            *passed += 1;
+            if due.time >= t - same {
+                return Some(due.input);
+            }
+        }
+        None
     }
 }
 
@@ -134,22 +155,32 @@ impl Engine {
     fn find_reach(&mut self, now: Span) -> Result<(), RunError> {
         // Taken out, since the changes borrow the rest.
         let mut reach = std::mem::take(&mut self.events.reach);
+        let mut retuned = std::mem::take(&mut self.events.retuned);
+        let same = resolution(self.settings.start, self.settings.stop);
         reach.clear();
+        retuned.clear();
         for &(s, _) in &self.record.eventful {
             reach.add_member(s, self.network.members[s].outputs.clone());
         }
-        while let Some(input) = Events::next(&self.events.known.jumps, &mut self.events.jumped, now.start) {
+        let Events { known, jumped, .. } = &mut self.events;
+        while let Some(input) = Events::next(&known.jumps, jumped, now.start, same) {
             reach.add_jump(input);
         }
         let changed = self.change_coupling(now, |network, change| match change {
             Changed::Row(input) => reach.add_jump(input),
-            Changed::Member(s) => reach.add_member(s, network.members[s].outputs.clone()),
+            Changed::Member(s) => {
+                reach.add_member(s, network.members[s].outputs.clone());
+                if !retuned.contains(&s) {
+                    retuned.push(s);
+                }
+            }
         });
-        while let Some(input) = Events::next(&self.events.known.bends, &mut self.events.bent, now.start) {
+        let Events { known, bent, .. } = &mut self.events;
+        while let Some(input) = Events::next(&known.bends, bent, now.start, same) {
             reach.add_bend(input);
         }
         reach.add_consequences();
-        self.events.reach = reach;
+        (self.events.reach, self.events.retuned) = (reach, retuned);
         changed
     }
 
@@ -186,7 +217,7 @@ impl Engine {
     /// Evaluates what the discontinuity touches with the new inputs, while time stands still.
     fn right_limits(&mut self, now: Span, anywhere: bool) -> Result<(), RunError> {
         let Engine { network, record, events, policies, settings, .. } = self;
-        let Events { plan, reach, left, left_y, .. } = events;
+        let Events { plan, reach, left, left_y, retuned, recorded, .. } = events;
         left.copy_from_slice(&record.fresh);
         left_y.copy_from_slice(&record.y_prev);
         let concerns = |s: usize| anywhere || reach.touches(s);
@@ -211,7 +242,19 @@ impl Engine {
             still.gather(s);
             still.answer(s, Response::Reread)?;
         }
+        // Outputs may follow a parameter without following any input.
+        for &s in retuned.iter() {
+            if can_answer(still.network, s) {
+                still.gather(s);
+                still.answer(s, Response::Reread)?;
+            }
+        }
         plan.run(&mut still, concerns)?;
+        // What is only recorded may follow inputs, too.
+        for &s in recorded.iter().filter(|s| concerns(**s)) {
+            still.gather(s);
+            still.answer(s, Response::Reread)?;
+        }
         network.wiring.gather(&record.y_prev, &mut record.fresh);
         network.externals_at(now.start, &mut record.fresh);
         Ok(())
@@ -249,6 +292,12 @@ impl Engine {
             self.announce_events();
         }
     }
+}
+
+/// Whether a member reads its outputs again at events.
+fn can_answer(network: &Network, s: usize) -> bool {
+    let capabilities = &network.members[s].capabilities;
+    capabilities.can_update || capabilities.can_refresh
 }
 
 /// Something that was changed.

@@ -201,7 +201,8 @@ impl Engine {
         structure.loops.iter().map(of).collect()
     }
 
-    /// Members that feed a known discontinuity through and cannot be read again: what they give lags a step behind it.
+    /// Members that feed a known discontinuity through, or get another parameter, and cannot be read again: what they give lags a step
+    /// behind it.
     pub fn deaf_to_events(&self) -> &[usize] {
         self.events.deaf()
     }

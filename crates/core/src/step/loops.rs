@@ -66,7 +66,7 @@ pub(crate) struct LoopSolver {
     from: Vec<f64>,
     step: Vec<f64>,
     change: Vec<f64>,
-    /// The largest |u| so far.
+    /// The largest |u| of all solutions so far.
     seen: Vec<f64>,
     work: Vec<f64>,
     gains: Vec<f64>,
@@ -137,6 +137,8 @@ impl LoopSolver {
         statistics.most = statistics.most.max(evaluations);
         statistics.loose += u64::from(norm > self.rules.tolerance);
         if norm <= LOOSE.max(self.rules.tolerance) {
+            let values = self.inputs.iter().map(|&i| still.u[i].abs());
+            self.seen.iter_mut().zip(values).for_each(|(seen, u)| *seen = seen.max(u));
             return Ok(());
         }
         let inputs = self.inputs.clone();
@@ -173,9 +175,10 @@ impl LoopSolver {
             r[k] = u - fed;
             let terms: f64 = wiring.sources(i).map(|(o, gain)| (gain * still.y[o]).abs()).sum();
             let round_off = 8.0 * f64::EPSILON * (terms + u.abs() + wiring.offset(i).abs());
-            self.seen[k] = self.seen[k].max(u.abs()).max(fed.abs());
+            // What is only tried is no scale for later: a step of Newton's method may go very far.
+            let scale = self.seen[k].max(u.abs()).max(fed.abs());
             let off = (r[k].abs() - round_off).max(0.0);
-            let e = if off == 0.0 && !r[k].is_nan() { 0.0 } else { off / self.seen[k] };
+            let e = if off == 0.0 && !r[k].is_nan() { 0.0 } else { off / scale };
             norm = if e.is_nan() || r[k].is_nan() { f64::INFINITY } else { norm.max(e) };
         }
         norm
@@ -369,6 +372,10 @@ impl LoopSolver {
             if self.smooth && square > 0.0 {
                 omega = (-omega * product / square).clamp(-2.0, 2.0);
             }
+        }
+        if !norm.is_finite() {
+            // It ran away: what it ran into says nothing.
+            self.inputs.iter().zip(&self.start).for_each(|(&i, &start)| still.u[i] = start);
         }
         // What a member refuses is told in its own words.
         for &(s, response) in &self.members {

@@ -45,7 +45,12 @@ impl Plan {
         for external in &network.externals {
             follows[external.input] |= network.feed_through.iter().any(|p| p.input == external.input);
         }
-        for component in &structure.components {
+        // What follows a known signal depends on nothing, whatever its place: those that it feeds come after it.
+        let is_external = |input: usize| network.external_of_input[input].is_some();
+        for external in &network.externals {
+            plan.add_input(external.input, follows[external.input]);
+        }
+        for component in structure.components.iter().filter(|c| !is_external(c[0])) {
             if graph::is_loop(component, &structure.edges) {
                 plan.add_loop(component, rules);
             } else {

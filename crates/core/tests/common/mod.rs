@@ -1,7 +1,10 @@
 //! Systems that several tests share.
 #![allow(dead_code)]
 
+pub mod block;
 pub mod matrix;
+pub mod random;
+pub mod rows;
 
 use matrix::Case;
 use powerbond_core::correction::{EffortSide, Form};
@@ -179,17 +182,25 @@ impl Default for Method {
 
 /// An engine for `network` from 0 to `stop`.
 pub fn engine(network: Network, stop: f64, method: &Method) -> Engine {
+    engine_with(network, stop, method, |_| {})
+}
+
+/// As [`engine`], with other settings.
+pub fn engine_with(
+    network: Network,
+    stop: f64,
+    method: &Method,
+    change: impl FnOnce(&mut Settings),
+) -> Engine {
     let network = fed(network, method);
     let has_feed_through = |s: &usize| !network.members[*s].feed_through.is_empty();
     let refresh =
         network.evaluation_order.iter().copied().filter(|s| method.refresh && has_feed_through(s)).collect();
     let case = Case { network: &network, method, extrapolate: true, small_step: 1e-5 * stop };
     let policies = policies(&case);
-    Engine::new(
-        network,
-        policies,
-        Settings { refresh, worker_threads: method.threads, ..Settings::new(0.0, stop) },
-    )
+    let mut settings = Settings { refresh, worker_threads: method.threads, ..Settings::new(0.0, stop) };
+    change(&mut settings);
+    Engine::new(network, policies, settings)
 }
 
 /// The network with its members wrapped as the method feeds them.

@@ -1,0 +1,207 @@
+//! What estimators, corrections and identified members see: NaN, warm-ups, means, orders that are really held.
+
+mod common;
+
+use common::block::{Block, Diary};
+use common::rows::{Rows, watch};
+use common::{Correction, Method, engine, engine_with};
+use powerbond_core::controller::{Fixed, StepController};
+use powerbond_core::correction::{Nepce, StepRatio};
+use powerbond_core::estimator::{ErrorEstimator, Jump};
+use powerbond_core::hold::{Feed, Polynomial, Variable as VariableHold};
+use powerbond_core::network::{Network, NetworkBuilder, VariableName};
+use powerbond_core::run::{Engine, Policies, Settings, StartUp};
+use powerbond_core::step::{Schedule, ScheduleKind, Seen};
+use powerbond_core::time::signal::Signal;
+
+fn pair(first: Block, second: Block) -> Network {
+    NetworkBuilder::new()
+        .subsystem("a", first.boxed())
+        .subsystem("b", second.boxed())
+        .connect("a.y", "b.u", 1.0)
+        .bond(common::bond("ab", [("a.u", "a.y", 1.0), ("b.u", "b.y", -1.0)]))
+        .connect("b.y", "a.u", 1.0)
+        .build()
+        .expect("a sound pair")
+        .0
+}
+
+/// A member whose output is not a number from 0.5 s on.
+fn failing() -> Block {
+    Block::new(1, 1, |at, y| y[0] = if at.t < 0.499 { at.x[0] } else { f64::NAN })
+        .rate(&[1.0], |at, dx| dx[0] = -at.u[0])
+}
+
+/// Case `nan-is-zero`: every step whose outputs are not numbers has an infinite norm.
+#[test]
+fn a_nan_is_infinite_in_every_estimator() {
+    for estimator in ["jump", "energy", "predictor", "richardson", "richardson, classic"] {
+        for hold in 0..3 {
+            let method = Method { estimator, hold, step: 1.0 / 64.0, ..Method::default() };
+            let network = pair(failing(), Block::linear(-1.0, 1.0, 1.0, 0.0, 0.0));
+            let mut engine = engine_with(network, 1.0, &method, |s| s.allow_nonfinite = true);
+            let rows = watch(&mut engine);
+            let norm = |from: f64, to: f64| {
+                let steps = rows.steps().filter(move |r| r.t > from && r.t < to);
+                steps.map(|r| r.estimates[0].norm).collect::<Vec<_>>()
+            };
+            // A pair has one norm: the step before may have that of the first NaN.
+            let (before, after) = (norm(0.0, 0.48), norm(0.499, 0.6));
+            assert!(before.iter().all(|n| n.is_finite()), "{estimator}, hold {hold}: {before:?}");
+            assert!(after.len() > 3, "{estimator}");
+            assert!(after.iter().all(|n| *n == f64::INFINITY), "{estimator}, hold {hold}: {after:?}");
+            assert!(engine.statistics().over_tolerance >= after.len() as u64, "{estimator}");
+        }
+    }
+}
+
+/// Case `warm-up-hides`: a kink every 12 steps leaves the jump norm no time to warm up, but every step over tolerance counts.
+#[test]
+fn steps_over_tolerance_count_while_an_estimator_warms_up() {
+    let run = |signal: Signal| {
+        let lag = Block::new(2, 1, |at, y| y[0] = at.x[0])
+            .rate(&[0.0], |at, dx| dx[0] = 30.0 * (at.u[1] - at.x[0]) - at.u[0]);
+        let network = NetworkBuilder::new()
+            .subsystem("a", lag.boxed())
+            .subsystem("b", Block::linear(-1.0, 1.0, 1.0, 0.0, 0.0).boxed())
+            .connect("a.y", "b.u", 1.0)
+            .connect("b.y", "a.u0", 1.0)
+            .external(VariableName::new("a", "u1"), signal)
+            .build()
+            .expect("a sound pair")
+            .0;
+        let method = Method { estimator: "jump", hold: 0, step: 1e-2, ..Method::default() };
+        let mut engine = engine(network, 10.0, &method);
+        let rows = watch(&mut engine);
+        let over = rows.steps().filter(|r| r.estimates[0].norm > 1.0).count() as u64;
+        assert_eq!(engine.statistics().over_tolerance, over);
+        assert_eq!(rows.steps().filter(|r| r.over_tolerance).count() as u64, over);
+        let statistics = engine.statistics();
+        (over, statistics.without_scale, statistics.events)
+    };
+    let times: Vec<f64> = (0..80).map(|k| 0.12 * f64::from(k) + 0.06).collect();
+    let values = (0..80).map(|k| f64::from(k % 2)).collect();
+    let (over, without_scale, events) = run(Signal::Table { times, values, linear: false });
+    assert!(events > 70, "{events} events");
+    assert!(
+        over - without_scale > 500,
+        "{over} of 1000 steps over tolerance, {without_scale} without a scale"
+    );
+}
+
+/// A subsystem that takes values only sees the mean of a line between old and new: what was held at the end is the end of the line.
+#[test]
+fn lines_between_old_and_new_values_fill_the_lift_of_means() {
+    let network = pair(
+        Block::linear(-0.3, -1.0, 1.0, 0.0, 1.0),
+        Block::linear(-0.1, 2.0, 1.0, 0.0, 0.5).able(|c| c.input_derivatives = 0),
+    );
+    let schedule = ScheduleKind::GaussSeidel { order: Some(vec![0, 1]), seen: Seen::Between };
+    let (n, ny) = (network.n_inputs, network.n_outputs);
+    assert_eq!((n, ny), (2, 2));
+    let feeds = vec![Feed::Derivatives(2), Feed::Mean];
+    let estimators: Vec<Box<dyn ErrorEstimator>> =
+        vec![Box::new(Jump::new(1e-3, &Jump::groups(&network, |_| false), vec![false, true], 1e-3))];
+    let policies = Policies {
+        schedule: Schedule::new(&network, &schedule, &[1, 1]),
+        extrapolation: Box::new(VariableHold::new(vec![2; n], feeds, vec![false; n])),
+        correction: None,
+        estimators,
+        controller: Box::new(Fixed { step: 0.1 }) as Box<dyn StepController>,
+        identifier: None,
+    };
+    let rows = watch(&mut Engine::new(network, policies, Settings::new(0.0, 2.0)));
+    for row in rows.steps() {
+        // b steps after a: the line ends at what a has made.
+        assert!((row.held_end[1] - row.y_step[0]).abs() < 1e-14, "{row:?}");
+        assert!((row.held_end[1] - row.u[1]).abs() < 1e-14, "{row:?}");
+    }
+}
+
+/// The corrections `δu` of input 1 (`b.u`) in every step.
+fn corrections(rows: &Rows) -> Vec<f64> {
+    rows.steps().map(|r| r.corrected_end[1] - r.held_end[1]).collect()
+}
+
+/// `δu = α (h/h_last)^(m+1) e` with m the order that was really held: 0 in the first step, 1 in the second, 2 then.
+#[test]
+fn nepce_scales_with_the_order_that_was_really_held() {
+    // Landing times make every second step a third as long.
+    const ALPHA: f64 = 0.5;
+    let network = pair(Block::linear(-0.3, -1.0, 1.0, 0.0, 1.0), Block::linear(-0.1, 2.0, 1.0, 0.0, 0.5));
+    let n = network.n_inputs;
+    let nepce = Nepce::new(&network, vec![ALPHA; n], StepRatio::Growth, &[]);
+    let policies = Policies {
+        schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &[1, 1]),
+        extrapolation: Box::new(Polynomial::new(vec![2; n], vec![2; n])),
+        correction: Some(Box::new(nepce)),
+        estimators: Vec::new(),
+        controller: Box::new(Fixed { step: 0.1 }),
+        identifier: None,
+    };
+    let settings = Settings { land_on: Some(0.075), start_up: StartUp::Plain, ..Settings::new(0.0, 1.0) };
+    let rows = watch(&mut Engine::new(network, policies, settings));
+    let steps: Vec<_> = rows.steps().collect();
+    let found = corrections(&rows);
+    assert_eq!(found[0], 0.0, "nothing is known yet");
+    for k in 1..steps.len() {
+        let (before, now) = (steps[k - 1], steps[k]);
+        let defect = before.u[1] - before.corrected_end[1];
+        let held = (k as i32 - 1).min(2);
+        let expected = ALPHA * (now.span.h / before.span.h).powi(held + 1) * defect;
+        assert!(
+            (found[k] - expected).abs() < 1e-12 * (1.0 + expected.abs()),
+            "step {k}: {} for {expected}",
+            found[k]
+        );
+    }
+    assert!(steps.iter().any(|s| s.span.h < 0.04) && steps.iter().any(|s| s.span.h > 0.06));
+}
+
+/// A source, a gain that is read again, and one whose gain is identified: once it is found, its output belongs to what the refreshed gain
+/// gives at the same instant.
+#[test]
+fn identified_members_are_improved_after_the_refresh_of_those_that_feed_them() {
+    let diary = Diary::default();
+    let wave = |t: f64| (2.0 * t).sin() + 0.5 * (5.0 * t).cos() + 0.3 * (7.3 * t).sin();
+    let network = NetworkBuilder::new()
+        .subsystem("s", Block::source(wave).boxed())
+        .subsystem("r", Block::gain(2.0).boxed())
+        .subsystem("i", Block::gain(1.5).deaf().boxed())
+        .subsystem("z", Block::integrator().with_diary(&diary).boxed())
+        .connect("s.y", "r.u", 1.0)
+        .connect("r.y", "i.u", 1.0)
+        .connect("i.y", "z.u", 1.0)
+        .build()
+        .expect("a sound chain")
+        .0;
+    let method = Method { hold: 0, identify: true, refresh: true, step: 0.01, ..Method::default() };
+    let mut engine = engine_with(network, 5.0, &method, |s| s.refresh.retain(|&m| m == 1));
+    let rows = watch(&mut engine);
+    // Members in name order: i, r, s, z; outputs the same.
+    let late: Vec<_> = rows.steps().filter(|r| r.t > 4.0).collect();
+    for row in &late {
+        let (i, r, s) = (row.y[0], row.y[1], row.y[2]);
+        assert!((r - 2.0 * s).abs() < 1e-12, "t = {}: read again", row.t);
+        assert!((i - 1.5 * r).abs() < 1e-3, "t = {}: {i} for {}", row.t, 1.5 * r);
+    }
+    // Without it the output is that of the held input, one step old.
+    assert!(late.iter().any(|row| (row.y_step[0] - 1.5 * row.y[1]).abs() > 0.05));
+}
+
+/// Corrections and identified gains leave what they do not know alone.
+#[test]
+fn a_correction_does_nothing_to_known_signals() {
+    let network = NetworkBuilder::new()
+        .subsystem("a", Block::integrator().boxed())
+        .subsystem("b", Block::integrator().boxed())
+        .connect("a.y", "b.u", 1.0)
+        .external(VariableName::new("a", "u"), Signal::Function(Box::new(f64::sin)))
+        .build()
+        .expect("a sound pair")
+        .0;
+    let method = Method { correction: Correction::Nepce(0.8), step: 0.1, ..Method::default() };
+    let rows = watch(&mut engine(network, 1.0, &method));
+    assert!(rows.steps().all(|r| r.corrected_end[0] == r.held_end[0]));
+    assert!(rows.steps().any(|r| r.corrected_end[1] != r.held_end[1]));
+}

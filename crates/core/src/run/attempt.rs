@@ -74,8 +74,7 @@ impl Engine {
     /// Whether an attempt of length `h` may be made again.
     #[inline]
     pub(super) fn retry(&self, saved: bool, h: f64) -> Retry {
-        // Norms that still find their scales are no reason to go back.
-        if !saved || self.policies.is_warming_up() {
+        if !saved {
             return Retry::Impossible;
         }
         let floor = self.policies.controller.floor() * (1.0 + 1e-9);
@@ -94,6 +93,8 @@ impl Engine {
         if proposal.shortened && estimate.norm <= 1.0 {
             return Decision::Accept { next_h: self.wish };
         }
+        // Norms that still find their scales are no reason to go back.
+        let retry = if self.policies.is_warming_up() { Retry::Impossible } else { retry };
         self.policies.controller.decide(estimate, proposal.span.h, retry)
     }
 

@@ -16,7 +16,7 @@ impl Engine {
     pub(super) fn accept(&mut self, rejections: u32, observer: &mut dyn Observer) -> Result<Flow, RunError> {
         self.learn()?;
         self.record.gains_known = self.sample_gains();
-        let (flow, arrival) = self.publish(rejections, self.wish, observer)?;
+        let (flow, arrival) = self.publish(rejections, self.wish, Place::Last, observer)?;
         self.carry_on()?;
         if let Some(pair) = &mut self.pair {
             pair.end_of_pair(self.record.span.end, self.exchange.history.values(0));
@@ -53,12 +53,14 @@ impl Engine {
         &mut self,
         rejections: u32,
         next_h: f64,
+        place: Place,
         observer: &mut dyn Observer,
     ) -> Result<(Flow, Arrival), RunError> {
         let span = self.record.span;
         let runaway = watch(&mut self.watch, span, &self.record.flows, self.settings.stop_runaway);
         let over_tolerance = self.count();
         let arrival = self.clock.advance(span);
+        let is_event = arrival.is_discontinuity() || !self.record.eventful.is_empty();
         let view = self.record.view(&self.network, self.doubled());
         let flow = observer.accepted(
             &view,
@@ -70,7 +72,7 @@ impl Engine {
                 rejections,
                 over_tolerance,
                 limited_by: self.record.estimates.first().and_then(|e| e.limited_by),
-                event_follows: arrival.is_discontinuity() || !self.record.eventful.is_empty(),
+                event_follows: is_event && place == Place::Last,
             },
         );
         runaway.map(|()| (flow, arrival))
@@ -158,6 +160,15 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Where an accepted step stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The first of a pair: between the two no event is handled, at most a bend is crossed that may be.
+    FirstOfPair,
+    /// The last one before the next attempt.
+    Last,
 }
 
 /// Watches the bonds in an accepted step; an error if the power of one runs away and that is to `stop` the run.

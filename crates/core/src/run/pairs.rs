@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::attempt::Tries;
+use super::commit::Place;
 use crate::checkpoint::Checkpointed;
 use crate::controller::Decision;
 use crate::error::RunError;
@@ -200,7 +201,7 @@ impl Engine {
         }
         let next_h = self.record.span.h;
         std::mem::swap(&mut self.record, &mut pair.first);
-        let published = self.publish(rejections, next_h, observer);
+        let published = self.publish(rejections, next_h, Place::FirstOfPair, observer);
         self.clock.announce(self.record.announced);
         std::mem::swap(&mut self.record, &mut pair.first);
         self.pair = Some(pair);

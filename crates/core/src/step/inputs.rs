@@ -294,7 +294,8 @@ impl Exchange {
     /// Notes with which order each input was held in this attempt, where that may have changed.
     pub fn note_orders(&self, hold: &dyn Extrapolation, record: &mut StepRecord) {
         let settled = self.history.len() == NODES && self.history.is_whole() && !hold.orders_vary();
-        record.order_changed = !record.held_order.is_empty() && !(settled && record.order_was_settled);
+        let is_old = settled && record.order_was_settled;
+        record.order_changed = !(record.held_order.is_empty() || is_old);
         record.order_settled = settled;
         if record.order_changed {
             for (i, order) in record.held_order.iter_mut().enumerate() {

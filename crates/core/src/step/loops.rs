@@ -249,7 +249,7 @@ impl LoopSolver {
         }
         let scale: f64 = (0..n).map(|k| self.step[k] * self.work[k]).sum();
         let size: f64 = self.step.iter().map(|s| s * s).sum();
-        if !(scale.abs() > 1e-12 * size) || !scale.is_finite() {
+        if scale.abs() <= 1e-12 * size || !scale.is_finite() {
             return;
         }
         for k in 0..n {

@@ -236,7 +236,7 @@ impl Clock {
             self.start + self.pace.not_after(end - self.start)
         };
         let start = self.now.t;
-        (end > start).then(|| Proposal { span: Span { start, end, h: end - start }, shortened: true })
+        (end > start).then_some(Proposal { span: Span { start, end, h: end - start }, shortened: true })
     }
 
     /// Where a run is after an accepted step.

@@ -89,6 +89,22 @@ fn steps_over_tolerance_count_while_an_estimator_warms_up() {
     );
 }
 
+/// A step that a model refuses is made again with less, also while the norm finds its scale: that was the end of the run.
+#[test]
+fn a_refused_step_is_made_again_while_an_estimator_warms_up() {
+    for estimator in ["jump", "predictor"] {
+        let network = pair(
+            Block::linear(-0.3, -1.0, 1.0, 0.0, 1.0).refusing_above(0.03),
+            Block::linear(-0.1, 2.0, 1.0, 0.0, 0.5),
+        );
+        let method = Method { estimator, controller: "rejecting", step: 0.1, ..Method::default() };
+        let mut engine = engine(network, 1.0, &method);
+        let rows = watch(&mut engine);
+        assert!(rows.steps().all(|r| r.span.h <= 0.03 * (1.0 + 1e-9)), "{estimator}");
+        assert!(engine.statistics().rejected > 0, "{estimator}");
+    }
+}
+
 /// A subsystem that takes values only sees the mean of a line between old and new: what was held at the end is the end of the line.
 #[test]
 fn lines_between_old_and_new_values_fill_the_lift_of_means() {

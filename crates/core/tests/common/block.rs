@@ -18,6 +18,8 @@ pub struct At<'a> {
 
 type Function = Arc<dyn Fn(At<'_>, &mut [f64]) + Send + Sync>;
 
+type Apply = Arc<dyn Fn(&mut [f64], &[f64]) + Send + Sync>;
+
 /// A jump of the state at a known time.
 #[derive(Clone)]
 pub struct StateJump {
@@ -25,7 +27,7 @@ pub struct StateJump {
     /// `Handled` or `Pending`.
     pub report: StepEvent,
     /// States, parameters.
-    pub apply: Arc<dyn Fn(&mut [f64], &[f64]) + Send + Sync>,
+    pub apply: Apply,
 }
 
 /// A call that a test looks at later.

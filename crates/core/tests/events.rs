@@ -364,7 +364,7 @@ fn a_table_that_is_finer_than_a_constant_step_does_not_shorten_it() {
 /// A bend between the two steps of a pair, which may cross it: no row says that an event follows where none does.
 #[test]
 fn rows_of_pairs_tell_the_truth_about_bends_between_them() {
-    for estimator in ["none", "richardson", "classic"] {
+    for estimator in ["none", "richardson", "richardson, classic"] {
         for controller in ["fixed", "rejecting"] {
             let [ramp, _] = ramp_and_table();
             let method = Method { hold: 1, estimator, controller, step: 0.31, ..Method::default() };

@@ -243,7 +243,6 @@ fn adaptive_steps_keep_to_their_tolerance_whatever_happens_when() {
 /// An event 1e-6 s before a grid point, 5e-4 of a step: the run-up splits that rest, and the next whole step begins with nodes that are
 /// far too close. Another grid tells how large the error should be.
 #[test]
-#[ignore = "the run-up is a share of what is left of the step, not of the step: 3 to 14 times the error"]
 fn an_event_just_before_a_grid_point_does_no_harm() {
     let calm =
         Member { a: 2.0, b: -0.78, c: -0.37, d: 0.51, x0: 0.85, step: None, parameter: None, jump: None };

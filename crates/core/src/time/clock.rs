@@ -28,34 +28,28 @@ struct Position {
     quanta: f64,
 }
 
-/// A step of a grid that is made in parts.
+/// The steps after a start or an event, on a grid: tiny ones, a short one, then those of the grid.
 #[derive(Clone, Copy, Debug)]
 struct RunUp {
     /// Where it began, in seconds.
     from: f64,
-    /// How many of its parts are made.
-    parts: u32,
-    /// How many of them are tiny.
+    /// How many steps are tiny.
     tiny: u32,
 }
 
 impl RunUp {
-    /// The end of the next part, as a share of the whole; none if that is the last one.
-    fn share(self) -> Option<f64> {
-        match self.parts {
-            n if n < self.tiny => Some(TINY * f64::from(n + 1)),
-            n if n == self.tiny => Some(SHORT),
-            _ => None,
+    /// The next end of one of its steps after `t`, on a grid of `step`; none if it is over.
+    fn end_after(self, t: f64, step: f64) -> Option<f64> {
+        let passed = (t - self.from) / step + MERGE * TINY;
+        let made = (passed / TINY).floor();
+        if made < f64::from(self.tiny) {
+            return Some(self.from + TINY * (made + 1.0) * step);
         }
-    }
-
-    /// After one more part.
-    fn next(self) -> Option<RunUp> {
-        (self.parts <= self.tiny).then(|| RunUp { parts: self.parts + 1, ..self })
+        (passed < SHORT).then_some(self.from + SHORT * step)
     }
 }
 
-/// Parts of a run-up, as shares of the step that is split: what is wrong with the first tiny ones, by their size, weighs 1e-8 of
+/// Lengths of a run-up, as shares of the step of the grid: what is wrong with the first tiny ones, by their size, weighs 1e-8 of
 /// the error of a whole step of order 0; the short one lets three nodes be apart by about as much as what is predicted from them.
 const TINY: f64 = 1e-4;
 const SHORT: f64 = 1e-2;
@@ -132,28 +126,27 @@ impl Clock {
         self.targets.announce(t, self.now.t);
     }
 
-    /// The next step of a grid is made in `tiny` parts, a short one and a long one, so that inputs have a past early; on other paces
-    /// nothing happens.
+    /// From here on a grid begins with `tiny` steps and a short one, so that inputs have a past early; on other paces nothing happens.
     pub fn run_up(&mut self, tiny: u32) {
         if let Pace::Grid { quantum: None, .. } = self.pace {
-            self.run_up = Some(RunUp { from: self.now.t, parts: 0, tiny });
+            self.run_up = Some(RunUp { from: self.now.t, tiny });
         }
     }
 
     /// The step that comes nearest to the wished size `h`.
     pub fn propose(&self, h: f64) -> Proposal {
-        self.propose_from(self.now, self.run_up, h)
+        self.propose_from(self.now, h)
     }
 
     #[inline]
-    fn propose_from(&self, from: Position, run_up: Option<RunUp>, h: f64) -> Proposal {
+    fn propose_from(&self, from: Position, h: f64) -> Proposal {
         let mut span = self.nominal(from, h);
         let mut shortened = self.clip(&mut span);
-        if let Some(run_up) = run_up
-            && let Some(share) = run_up.share()
+        if let (Some(run_up), Pace::Grid { step, .. }) = (self.run_up, self.pace)
+            && let Some(end) =
+                run_up.end_after(from.t, step).filter(|end| *end < span.end - MERGE * TINY * step)
         {
-            span.end = run_up.from + share * (span.end - run_up.from);
-            span.h = span.end - span.start;
+            (span.end, span.h) = (end, end - span.start);
             shortened = true;
         }
         Proposal { span, shortened }
@@ -217,7 +210,7 @@ impl Clock {
         if end >= self.targets.stop || self.targets.next(start, end, h) <= end {
             return None;
         }
-        let second = self.propose_from(self.after(first.span), self.run_up.and_then(RunUp::next), h);
+        let second = self.propose_from(self.after(first.span), h);
         let whole = Span { start, end: second.span.end, h: h + second.span.h };
         let shortened = first.shortened || second.shortened;
         Some(PairProposal { whole, halves: [first.span, second.span], shortened })
@@ -267,7 +260,9 @@ impl Clock {
         if arrival.is_discontinuity() {
             self.now.owed = 0.0;
         }
-        self.run_up = self.run_up.and_then(RunUp::next);
+        if let (Some(run_up), Pace::Grid { step, .. }) = (self.run_up, self.pace) {
+            self.run_up = run_up.end_after(self.now.t, step).map(|_| run_up);
+        }
         arrival
     }
 }
@@ -496,7 +491,7 @@ mod tests {
             }
             ends.push(span.end);
         }
-        let expected = [5e-5, 1e-4, 0.005, 0.5, 0.7, 0.70003, 0.70006, 0.703, 1.0];
+        let expected = [5e-5, 1e-4, 0.005, 0.5, 0.7, 0.70005, 0.7001, 0.705, 1.0];
         assert_eq!(ends.len(), expected.len(), "{ends:?}");
         assert!(ends.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{ends:?}");
     }

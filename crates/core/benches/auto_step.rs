@@ -6,7 +6,7 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use powerbond_core::hold::Feed;
+use powerbond_core::hold::InputFeed;
 use powerbond_core::observe::Nobody;
 use powerbond_core::run::Engine;
 use std::time::Instant;
@@ -29,13 +29,13 @@ fn main() {
         let auto = |feed| common::Method {
             hold: 2,
             variable: Some(feed),
-            identify: feed == Feed::EndpointSubstep,
+            identify: feed == InputFeed::EndpointSubstep,
             estimator: "jump",
             ..classic.clone()
         };
         // Turn by turn, so that other work on the machine meets all of them.
         let [foh, auto, tail] =
-            best(n, [&classic, &auto(Feed::Derivatives(2)), &auto(Feed::EndpointSubstep)]);
+            best(n, [&classic, &auto(InputFeed::Derivatives(2)), &auto(InputFeed::EndpointSubstep)]);
         println!("{n:>10} {foh:>12.1} {auto:>12.1} {:>12.1} {tail:>12.1}", auto - foh);
     }
 }

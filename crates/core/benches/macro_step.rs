@@ -8,7 +8,7 @@ mod common;
 
 use powerbond_core::observe::verdict::{Circumstances, Verdict};
 use powerbond_core::observe::{Nobody, Observer};
-use powerbond_models::{Equations, Held};
+use powerbond_models::{Equations, InputPolynomial};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -55,7 +55,7 @@ fn steps(n: usize) -> usize {
 fn equations(n: usize) -> f64 {
     let element = common::Element { inverse_mass: 1.0, stiffness: 100.0, damping: 0.1, v: 0.0, f: 0.0 };
     let mut elements = vec![element; n];
-    let held = Held { value: black_box([0.1, 0.2]), slope: [0.0; 2], curvature: [0.0; 2] };
+    let held = InputPolynomial { value: black_box([0.1, 0.2]), slope: [0.0; 2], curvature: [0.0; 2] };
     best(n, steps(n), || {
         for _ in 0..steps(n) {
             for e in &mut elements {

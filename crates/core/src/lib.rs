@@ -2,7 +2,7 @@
 //!
 //! It reads no file, opens no socket, knows no FMI and, after build, no name. One loop ([`run::Engine`]) serves
 //! every method; what differs between methods is a small policy behind one of four traits:
-//! [`hold::Extrapolation`], [`correction::InputCorrection`], [`estimator::ErrorEstimator`] and
+//! [`hold::Hold`], [`correction::InputCorrection`], [`estimator::ErrorEstimator`] and
 //! [`controller::StepController`]. Who steps when is data ([`step::Schedule`]).
 //!
 //! Sources of the methods, by the short names that doc comments use:

@@ -6,7 +6,7 @@ use common::random::Random;
 use powerbond_core::controller::{Fixed, Pi, StepBounds, StepController};
 use powerbond_core::estimator::{ErrorEstimator, Jump};
 use powerbond_core::feed_through::identify::{Identifier, Role};
-use powerbond_core::hold::{Feed, Variable as VariableHold};
+use powerbond_core::hold::{InputFeed, VariableOrder};
 use powerbond_core::network::{
     BondSpec, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
 };
@@ -165,7 +165,7 @@ fn fed_by(f: fn(f64) -> f64, b: Box<dyn Subsystem>) -> (Network, Names) {
 
 /// What is wanted of a run of one input.
 struct Wanted {
-    feed: Feed,
+    feed: InputFeed,
     jumps: bool,
     identify: bool,
     adaptive: Option<f64>,
@@ -176,7 +176,7 @@ struct Wanted {
 impl Default for Wanted {
     fn default() -> Self {
         Wanted {
-            feed: Feed::Derivatives(2),
+            feed: InputFeed::Derivatives(2),
             jumps: false,
             identify: false,
             adaptive: None,
@@ -188,7 +188,7 @@ impl Default for Wanted {
 
 fn engine((network, _): (Network, Names), wanted: &Wanted) -> Engine {
     let n = network.n_inputs;
-    let values_only = vec![!matches!(wanted.feed, Feed::Derivatives(_)); n];
+    let values_only = vec![!matches!(wanted.feed, InputFeed::Derivatives(_)); n];
     let tolerance = wanted.adaptive.unwrap_or(1e-3);
     let jump = Jump::new(tolerance, &Jump::groups(&network, |_| false), values_only, 1e-5 * wanted.stop);
     let estimators: Vec<Box<dyn ErrorEstimator>> =
@@ -215,7 +215,7 @@ fn engine((network, _): (Network, Names), wanted: &Wanted) -> Engine {
             &ScheduleKind::Jacobi { fast: Seen::Held },
             &vec![1; network.members.len()],
         ),
-        extrapolation: Box::new(VariableHold::new(vec![2; n], vec![wanted.feed; n], vec![false; n])),
+        extrapolation: Box::new(VariableOrder::new(vec![2; n], vec![wanted.feed; n], vec![false; n])),
         correction: None,
         estimators,
         controller,
@@ -223,8 +223,8 @@ fn engine((network, _): (Network, Names), wanted: &Wanted) -> Engine {
     Engine::new(network, policies, Settings::new(0.0, wanted.stop))
 }
 
-fn orders(f: fn(f64) -> f64, feed: Feed) -> [u64; 3] {
-    let takes = if let Feed::Derivatives(k) = feed { k } else { 0 };
+fn orders(f: fn(f64) -> f64, feed: InputFeed) -> [u64; 3] {
+    let takes = if let InputFeed::Derivatives(k) = feed { k } else { 0 };
     let mut engine = engine(fed_by(f, Integrator::boxed(takes)), &Wanted { feed, ..Wanted::default() });
     engine.run(&mut Nobody).expect("a sound run");
     engine.order_counts()[0]
@@ -238,19 +238,19 @@ fn dice(t: f64) -> f64 {
 #[test]
 fn the_order_follows_the_signal() {
     // Of 100 steps the first ones look for the order: two to have nodes enough, some for the memory of 0.8.
-    let [_, _, second] = orders(|t| 1.0 + 2.0 * t + 3.0 * t * t, Feed::Derivatives(2));
+    let [_, _, second] = orders(|t| 1.0 + 2.0 * t + 3.0 * t * t, InputFeed::Derivatives(2));
     assert!(second >= 85, "a parabola: {second}");
-    let [_, first, second] = orders(|t| (3.0 * t).sin(), Feed::Derivatives(2));
+    let [_, first, second] = orders(|t| (3.0 * t).sin(), InputFeed::Derivatives(2));
     assert!(second >= 80 && first < 20, "a sine: {first} {second}");
     // A predictor of order m makes of white noise sqrt(2), sqrt(6), sqrt(20) times the noise.
-    let [zeroth, _, _] = orders(dice, Feed::Derivatives(2));
+    let [zeroth, _, _] = orders(dice, InputFeed::Derivatives(2));
     assert!(zeroth >= 80, "noise: {zeroth}");
     // A staircase with a step at every fifth point.
-    let [zeroth, _, _] = orders(|t| (t / 0.05 + 1e-6).floor(), Feed::Derivatives(2));
+    let [zeroth, _, _] = orders(|t| (t / 0.05 + 1e-6).floor(), InputFeed::Derivatives(2));
     assert!(zeroth >= 80, "a staircase: {zeroth}");
     // What a subsystem does not take, it is not given.
-    assert_eq!(orders(|t| t * t, Feed::Value), [100, 0, 0]);
-    assert_eq!(orders(|t| t * t, Feed::Derivatives(1))[2], 0);
+    assert_eq!(orders(|t| t * t, InputFeed::Value), [100, 0, 0]);
+    assert_eq!(orders(|t| t * t, InputFeed::Derivatives(1))[2], 0);
 }
 
 /// ∫ 1 + 2t + 3t² from 0 to 1 is 3. After its order is found every step is exact, however the subsystem is fed.
@@ -276,15 +276,15 @@ fn a_parabola_is_integrated_exactly_whatever_a_subsystem_takes() {
         }
     }
     for (feed, owed) in [
-        (Feed::Derivatives(2), 0.0),
-        (Feed::EndpointSubstep, 0.0),
+        (InputFeed::Derivatives(2), 0.0),
+        (InputFeed::EndpointSubstep, 0.0),
         // The output feeds the mean through, not the end: half of u(t+h) - mean = h(1 + 3t) + 2h², once at each end of a step;
         // the difference of both is at most (3h + …)·h/2.
-        (Feed::Mean, 0.5 * (3.0 * 0.01 * 0.01 + 1e-9)),
+        (InputFeed::Mean, 0.5 * (3.0 * 0.01 * 0.01 + 1e-9)),
     ] {
-        let sink = Integrator::boxed(if feed == Feed::Derivatives(2) { 2 } else { 0 });
+        let sink = Integrator::boxed(if feed == InputFeed::Derivatives(2) { 2 } else { 0 });
         let (mut network, names) = fed_by(|t| 1.0 + t * (2.0 + 3.0 * t), sink);
-        if feed == Feed::EndpointSubstep {
+        if feed == InputFeed::EndpointSubstep {
             network.members = network
                 .members
                 .into_iter()
@@ -417,7 +417,7 @@ fn super_smooth(wanted: &Wanted) -> Engine {
 #[test]
 fn identified_feed_through_is_that_of_the_equations() {
     // A dithered mean differs from the hold in every step; without dither the first steps, whose order changes, tell D from ∫∫u.
-    for feed in [Feed::Dithered, Feed::Mean] {
+    for feed in [InputFeed::Dithered, InputFeed::Mean] {
         let wanted = Wanted { feed, identify: true, stop: 4.0, ..Wanted::default() };
         let mut engine = engine(fed_by(|t| (5.0 * t).sin(), Integrator::boxed(0)), &wanted);
         struct Off {

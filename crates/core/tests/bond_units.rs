@@ -7,7 +7,7 @@ use powerbond_core::network::{
     BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
 };
 use powerbond_core::subsystem::{Causality, SubsystemError, Variable};
-use powerbond_models::{Built, Equations, Held, variable};
+use powerbond_models::{Built, Equations, InputPolynomial, variable};
 use std::f64::consts::TAU;
 
 /// One input and one output, in any unit.
@@ -29,7 +29,7 @@ impl Equations<1, 1> for Side {
         Vec::new()
     }
 
-    fn step(&mut self, _t: f64, _h: f64, _u: &Held<1>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, _h: f64, _u: &InputPolynomial<1>) -> Result<(), SubsystemError> {
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use common::{Correction, Method, engine, engine_with};
 use powerbond_core::controller::{Fixed, StepController};
 use powerbond_core::correction::{Nepce, StepRatio};
 use powerbond_core::estimator::{ErrorEstimator, Jump};
-use powerbond_core::hold::{Feed, Polynomial, Variable as VariableHold};
+use powerbond_core::hold::{InputFeed, Polynomial, VariableOrder};
 use powerbond_core::network::{Network, NetworkBuilder, VariableName};
 use powerbond_core::run::{Engine, Policies, Settings, StartUp};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
@@ -115,12 +115,12 @@ fn lines_between_old_and_new_values_fill_the_lift_of_means() {
     let schedule = ScheduleKind::GaussSeidel { order: Some(vec![0, 1]), seen: Seen::Between };
     let (n, ny) = (network.n_inputs, network.n_outputs);
     assert_eq!((n, ny), (2, 2));
-    let feeds = vec![Feed::Derivatives(2), Feed::Mean];
+    let feeds = vec![InputFeed::Derivatives(2), InputFeed::Mean];
     let estimators: Vec<Box<dyn ErrorEstimator>> =
         vec![Box::new(Jump::new(1e-3, &Jump::groups(&network, |_| false), vec![false, true], 1e-3))];
     let policies = Policies {
         schedule: Schedule::new(&network, &schedule, &[1, 1]),
-        extrapolation: Box::new(VariableHold::new(vec![2; n], feeds, vec![false; n])),
+        extrapolation: Box::new(VariableOrder::new(vec![2; n], feeds, vec![false; n])),
         correction: None,
         estimators,
         controller: Box::new(Fixed { step: 0.1 }) as Box<dyn StepController>,

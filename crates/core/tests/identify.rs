@@ -4,14 +4,14 @@ mod common;
 
 use common::{ABLE, Method, engine};
 use powerbond_core::feed_through::identify::Identified;
-use powerbond_core::hold::Feed;
+use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{Network, NetworkBuilder, VariableName};
 use powerbond_core::observe::{Flow, Nobody, Observer, StepReport};
 use powerbond_core::step::StepView;
 use powerbond_core::subsystem::{Causality, SubsystemError, Variable};
 use powerbond_core::time::signal::Signal;
 use powerbond_models::oscillator::DOUBLE;
-use powerbond_models::{Built, Capability, Equations, Held, ParameterValue, find, variable};
+use powerbond_models::{Built, Capability, Equations, InputPolynomial, ParameterValue, find, variable};
 
 /// What a plant makes of one input: `y = d u + b ∫u + a ∫∫u`.
 #[derive(Clone, Copy, Default)]
@@ -67,7 +67,7 @@ impl<const N: usize> Equations<N, 1> for Plant<N> {
         (0..N).map(|i| (0, i)).collect()
     }
 
-    fn step(&mut self, t: f64, h: f64, u: &Held<N>) -> Result<(), SubsystemError> {
+    fn step(&mut self, t: f64, h: f64, u: &InputPolynomial<N>) -> Result<(), SubsystemError> {
         self.t = t + h;
         for i in 0..N {
             let (p, s, c) = (u.value[i], u.slope[i], u.curvature[i]);
@@ -107,7 +107,7 @@ impl Equations<0, 1> for Course {
         Vec::new()
     }
 
-    fn step(&mut self, t: f64, h: f64, _u: &Held<0>) -> Result<(), SubsystemError> {
+    fn step(&mut self, t: f64, h: f64, _u: &InputPolynomial<0>) -> Result<(), SubsystemError> {
         self.t = t + h;
         Ok(())
     }
@@ -198,11 +198,11 @@ impl Way {
             |feed| Method { variable: Some(feed), estimator: "jump", controller: "ecco", ..base.clone() };
         match self {
             Way::Fixed(hold) => Method { hold, ..base },
-            Way::FixedMean => Method { variable: Some(Feed::Mean), ..base },
-            Way::FixedDithered => Method { variable: Some(Feed::Dithered), ..base },
-            Way::Varying => varying(Feed::Derivatives(2)),
-            Way::VaryingMean => varying(Feed::Mean),
-            Way::VaryingDithered => varying(Feed::Dithered),
+            Way::FixedMean => Method { variable: Some(InputFeed::Mean), ..base },
+            Way::FixedDithered => Method { variable: Some(InputFeed::Dithered), ..base },
+            Way::Varying => varying(InputFeed::Derivatives(2)),
+            Way::VaryingMean => varying(InputFeed::Mean),
+            Way::VaryingDithered => varying(InputFeed::Dithered),
         }
     }
 }

@@ -5,13 +5,13 @@
 mod common;
 
 use common::{ABLE, Method, engine};
-use powerbond_core::hold::Feed;
+use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{Network, NetworkBuilder};
 use powerbond_core::observe::{Flow, Observer, StepReport};
 use powerbond_core::step::StepView;
 use powerbond_core::subsystem::{Causality, SubsystemError, Variable};
 use powerbond_models::oscillator::DOUBLE;
-use powerbond_models::{Built, Capability, Equations, Held, ParameterValue, find, variable};
+use powerbond_models::{Built, Capability, Equations, InputPolynomial, ParameterValue, find, variable};
 
 /// `ẋ = A x + b u`, `y = c x + d u`, by four steps of Runge and Kutta.
 #[derive(Clone, Copy, Default)]
@@ -34,7 +34,7 @@ impl Equations<1, 1> for Block {
         vec![(0, 0)]
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<1>) -> Result<(), SubsystemError> {
         let Block { a, b, .. } = *self;
         let rate =
             |x: [f64; 2], tau: f64| [0, 1].map(|i| a[i][0] * x[0] + a[i][1] * x[1] + b[i] * u.at(0, tau));
@@ -196,12 +196,12 @@ fn errors_with_and_without_identification() {
             ("fixed 0", 2, Method { hold: 0, ..base.clone() }),
             ("fixed 1", 2, Method { hold: 1, ..base.clone() }),
             ("fixed 2", 2, Method { hold: 2, ..base.clone() }),
-            ("fixed mean", 0, fixed(Feed::Mean)),
-            ("fixed dithered", 0, fixed(Feed::Dithered)),
-            ("class B", 2, varying(Feed::Derivatives(2))),
-            ("class D", 0, varying(Feed::EndpointSubstep)),
-            ("mean", 0, varying(Feed::Mean)),
-            ("class Da", 0, varying(Feed::Dithered)),
+            ("fixed mean", 0, fixed(InputFeed::Mean)),
+            ("fixed dithered", 0, fixed(InputFeed::Dithered)),
+            ("class B", 2, varying(InputFeed::Derivatives(2))),
+            ("class D", 0, varying(InputFeed::EndpointSubstep)),
+            ("mean", 0, varying(InputFeed::Mean)),
+            ("class Da", 0, varying(InputFeed::Dithered)),
         ] {
             let (without, _) = Rows::of(make(derivatives), stop, &method);
             let (with, found) = Rows::of(make(derivatives), stop, &Method { identify: true, ..method });

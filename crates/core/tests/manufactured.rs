@@ -8,7 +8,7 @@ use powerbond_core::observe::{Flow, Observer, StepReport};
 use powerbond_core::step::StepView;
 use powerbond_core::step::{ScheduleKind, Seen};
 use powerbond_core::subsystem::{Causality, SubsystemError, Variable};
-use powerbond_models::{Built, Equations, Held, variable};
+use powerbond_models::{Built, Equations, InputPolynomial, variable};
 
 /// The exact state and its derivative: smooth, and so flat at t = 0 that the short history of the first steps does not
 /// spoil the order.
@@ -44,7 +44,7 @@ impl Equations<1, 1> for Manufactured {
         if self.d != 0.0 { vec![(0, 0)] } else { vec![] }
     }
 
-    fn step(&mut self, t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
+    fn step(&mut self, t: f64, h: f64, u: &InputPolynomial<1>) -> Result<(), SubsystemError> {
         let rate = |tau: f64, x: f64| {
             let (f, df) = exact(self.omega, t + tau);
             -x + self.b * u.at(0, tau) + df + f - self.b * (self.input)(t + tau)

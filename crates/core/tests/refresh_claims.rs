@@ -6,7 +6,7 @@ use powerbond_core::controller::{Pi, StepBounds};
 use powerbond_core::estimator::Jump;
 use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::feed_through::probe_refresh;
-use powerbond_core::hold::{Feed, Variable};
+use powerbond_core::hold::{InputFeed, VariableOrder};
 use powerbond_core::network::{Network, NetworkBuilder};
 use powerbond_core::observe::Nobody;
 use powerbond_core::run::{Engine, Policies, Settings};
@@ -16,7 +16,7 @@ use powerbond_core::subsystem::{
     Advance, Causality, Inputs, Setup, Span, Subsystem, SubsystemError, Variable as Described,
 };
 use powerbond_core::time::EndRule;
-use powerbond_models::{Built, Capability, Equations, Held, variable};
+use powerbond_models::{Built, Capability, Equations, InputPolynomial, variable};
 
 /// A damper: `force = -c · velocity`, fed through.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ impl Equations<1, 1> for Damper {
         vec![(0, 0)]
     }
 
-    fn step(&mut self, _t: f64, _h: f64, _u: &Held<1>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, _h: f64, _u: &InputPolynomial<1>) -> Result<(), SubsystemError> {
         Ok(())
     }
 
@@ -57,7 +57,7 @@ impl Equations<1, 1> for Mass {
         Vec::new()
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<1>) -> Result<(), SubsystemError> {
         // The integral of a parabola.
         self.0 += h * (u.value[0] + h * (0.5 * u.slope[0] + h * u.curvature[0] / 6.0));
         Ok(())
@@ -140,7 +140,11 @@ fn run(lazy: bool) -> (Vec<usize>, f64) {
     let groups = Jump::groups(&network, |_| false);
     let policies = Policies {
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &[1, 1]),
-        extrapolation: Box::new(Variable::new(vec![2; 2], vec![Feed::Derivatives(2); 2], vec![false; 2])),
+        extrapolation: Box::new(VariableOrder::new(
+            vec![2; 2],
+            vec![InputFeed::Derivatives(2); 2],
+            vec![false; 2],
+        )),
         correction: None,
         estimators: vec![Box::new(Jump::new(1e-3, &groups, vec![false; 2], 1e-5 * stop))],
         controller: Box::new(controller),

@@ -3,7 +3,7 @@
 //! `y = gain u + integral x + offset`, `ẋ = u`. Held inputs are polynomials, so that x is exact.
 
 use super::equations::{input, local, output};
-use super::{Built, Capability, Domain, Equations, Held, ModelSpec, ParameterSpec};
+use super::{Built, Capability, Domain, Equations, InputPolynomial, ModelSpec, ParameterSpec};
 use powerbond_core::subsystem::{SubsystemError, Variable};
 
 /// `algebraic/gain`: an output that depends on its input at the same instant.
@@ -63,7 +63,7 @@ impl Equations<1, 1> for Gain {
         if self.gain == 0.0 { Vec::new() } else { vec![(0, 0)] }
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<1>) -> Result<(), SubsystemError> {
         self.x += h * (u.value[0] + h * (u.slope[0] / 2.0 + h * u.curvature[0] / 6.0));
         Ok(())
     }
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn the_integral_of_a_parabola_is_exact() {
         let mut block = Gain { gain: 3.0, integral: 0.5, offset: 1.0, x: 0.0 };
-        let held = Held { value: [1.0], slope: [2.0], curvature: [6.0] };
+        let held = InputPolynomial { value: [1.0], slope: [2.0], curvature: [6.0] };
         assert!(block.step(0.0, 2.0, &held).is_ok());
         assert_eq!(block.x, 14.0);
         assert_eq!(block.output(&[2.0]), [3.0 * 2.0 + 0.5 * 14.0 + 1.0]);

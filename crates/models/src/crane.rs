@@ -13,7 +13,7 @@
 use super::equations::{input, local, output};
 use super::integrate::dormand_prince;
 use super::micro::{EULER, Integrator, SYMPLECTIC, micro_steps};
-use super::{Built, Capability, Domain, Equations, Held, ModelSpec, ParameterSpec, Parameters};
+use super::{Built, Capability, Domain, Equations, InputPolynomial, ModelSpec, ParameterSpec, Parameters};
 use powerbond_core::subsystem::{SubsystemError, Variable};
 use std::f64::consts::{FRAC_PI_6, PI};
 
@@ -369,7 +369,7 @@ impl Equations<2, 1> for Hydraulics {
         vec![(0, 1)]
     }
 
-    fn step(&mut self, t: f64, h: f64, u: &Held<2>) -> Result<(), SubsystemError> {
+    fn step(&mut self, t: f64, h: f64, u: &InputPolynomial<2>) -> Result<(), SubsystemError> {
         let circuit = &self.circuit;
         for tau in [0.0, h] {
             let s = u.at(0, tau);
@@ -453,7 +453,7 @@ impl Equations<1, 2> for Mechanics {
         Vec::new()
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<1>) -> Result<(), SubsystemError> {
         let rate = |tau: f64, x: &[f64; 4]| self.arm.rate(x, u.at(0, tau));
         (self.x, self.guess) = self.integrator.symplectic((self.x, self.guess), h, rate);
         Ok(())

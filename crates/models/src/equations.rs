@@ -9,7 +9,7 @@ use powerbond_core::units::Unit;
 
 /// Held inputs of a model: `value + slope·τ + curvature·τ²/2`.
 #[derive(Clone, Copy, Debug)]
-pub struct Held<const N: usize> {
+pub struct InputPolynomial<const N: usize> {
     /// At the start of the step.
     pub value: [f64; N],
     /// Per second.
@@ -18,7 +18,7 @@ pub struct Held<const N: usize> {
     pub curvature: [f64; N],
 }
 
-impl<const N: usize> Held<N> {
+impl<const N: usize> InputPolynomial<N> {
     /// Input `i` at `tau` seconds after the start.
     pub fn at(&self, i: usize, tau: f64) -> f64 {
         self.value[i] + tau * (self.slope[i] + 0.5 * tau * self.curvature[i])
@@ -39,7 +39,7 @@ pub trait Equations<const NI: usize, const NO: usize>: Clone + Send + 'static {
     fn feed_through(&self) -> Vec<(usize, usize)>;
 
     /// Crosses `h` seconds from time `t`.
-    fn step(&mut self, t: f64, h: f64, u: &Held<NI>) -> Result<(), SubsystemError>;
+    fn step(&mut self, t: f64, h: f64, u: &InputPolynomial<NI>) -> Result<(), SubsystemError>;
 
     /// The outputs for the inputs `u` at this instant.
     fn output(&self, u: &[f64; NI]) -> [f64; NO];
@@ -148,8 +148,8 @@ pub struct Built<E, const NI: usize, const NO: usize> {
     initial: E,
     saved: E,
     /// Held inputs of the current step; unbound ones keep their start value.
-    held: Held<NI>,
-    saved_held: Held<NI>,
+    held: InputPolynomial<NI>,
+    saved_held: InputPolynomial<NI>,
     /// Inputs at the current instant, as the outputs see them.
     now: [f64; NI],
     saved_now: [f64; NI],
@@ -191,7 +191,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Built<E, NI, NO> {
                 ..Capabilities::default()
             },
         };
-        let held = Held { value: start, slope: [0.0; NI], curvature: [0.0; NI] };
+        let held = InputPolynomial { value: start, slope: [0.0; NI], curvature: [0.0; NI] };
         Built {
             initial: equations.clone(),
             saved: equations.clone(),
@@ -315,7 +315,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
 
     fn scratch(&self) -> Option<Box<dyn Subsystem>> {
         let start = std::array::from_fn(|i| self.info.variables[i].start);
-        let held = Held { value: start, slope: [0.0; NI], curvature: [0.0; NI] };
+        let held = InputPolynomial { value: start, slope: [0.0; NI], curvature: [0.0; NI] };
         Some(Box::new(Built {
             equations: self.initial.clone(),
             initial: self.initial.clone(),
@@ -338,7 +338,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
         if !self.equations.state(visit) {
             return Err(SubsystemError::Unsupported { call: "state" });
         }
-        let Held { value, slope, curvature } = &mut self.held;
+        let InputPolynomial { value, slope, curvature } = &mut self.held;
         [value, slope, curvature, &mut self.now].into_iter().flatten().for_each(visit);
         Ok(())
     }

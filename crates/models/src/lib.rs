@@ -15,7 +15,7 @@ pub mod pendula;
 pub mod quarter_car;
 pub mod quarter_car_splits;
 
-pub use equations::{Built, Capability, Equations, Held, variable};
+pub use equations::{Built, Capability, Equations, InputPolynomial, variable};
 pub use parameters::{Domain, ModelSpec, ParameterError, ParameterSpec, ParameterValue, Parameters};
 
 /// Every built-in model. A new model is a file and a line here.

@@ -10,7 +10,8 @@ use super::force_laws::{Damper, Spring};
 use super::integrate::dormand_prince;
 use super::micro::{Integrator, SYMPLECTIC, micro_steps};
 use super::{
-    Built, Capability, Domain, Equations, Held, ModelSpec, ParameterSpec, ParameterValue, Parameters,
+    Built, Capability, Domain, Equations, InputPolynomial, ModelSpec, ParameterSpec, ParameterValue,
+    Parameters,
 };
 use powerbond_core::subsystem::{SubsystemError, Variable};
 
@@ -245,7 +246,7 @@ impl Equations<1, 2> for Mass {
         Vec::new()
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<1>) -> Result<(), SubsystemError> {
         self.cross(h, |tau, _| u.at(0, tau));
         Ok(())
     }
@@ -307,7 +308,7 @@ impl Equations<2, 1> for ForceGiver {
         vec![(0, 0), (0, 1)]
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<2>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<2>) -> Result<(), SubsystemError> {
         let (spring, damper) = (self.spring, self.damper);
         self.own.cross(h, |tau, x| -pull(spring, damper, u.all(tau), x));
         Ok(())

@@ -10,7 +10,8 @@ use super::equations::{input, local, output};
 use super::integrate::dormand_prince;
 use super::micro::{Integrator, SYMPLECTIC, micro_steps};
 use super::{
-    Built, Capability, Domain, Equations, Held, ModelSpec, ParameterSpec, ParameterValue, Parameters,
+    Built, Capability, Domain, Equations, InputPolynomial, ModelSpec, ParameterSpec, ParameterValue,
+    Parameters,
 };
 use powerbond_core::subsystem::{SubsystemError, Variable};
 use std::f64::consts::PI;
@@ -301,7 +302,7 @@ impl Equations<2, 4> for Pendulum {
         Vec::new()
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<2>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<2>) -> Result<(), SubsystemError> {
         self.cross(h, |tau, _| u.all(tau));
         Ok(())
     }
@@ -360,7 +361,7 @@ impl Equations<4, 2> for ForceGiver {
         (0..2).flat_map(|o| (0..4).map(move |i| (o, i))).collect()
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<4>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<4>) -> Result<(), SubsystemError> {
         let (rod, link) = (self.own.rod, self.link);
         self.own.cross(h, |tau, x| {
             let (d, rate) = gap(&rod, x, &u.all(tau));

@@ -6,7 +6,7 @@
 use super::equations::{input, local, output};
 use super::integrate::dormand_prince;
 use super::micro::{EULER, Integrator, micro_steps};
-use super::{Built, Capability, Domain, Equations, Held, ModelSpec, ParameterSpec, Parameters};
+use super::{Built, Capability, Domain, Equations, InputPolynomial, ModelSpec, ParameterSpec, Parameters};
 use powerbond_core::subsystem::{SubsystemError, Variable};
 
 /// Force law of the damper.
@@ -169,7 +169,7 @@ impl Equations<1, 1> for Chassis {
         Vec::new()
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<1>) -> Result<(), SubsystemError> {
         let [f, slope, curvature] = [u.value[0], u.slope[0], u.curvature[0]];
         match self.integrator {
             // Under a held force n Euler steps are v += h a, z += h v + h² a (n − 1)/(2n).
@@ -248,7 +248,7 @@ impl Equations<2, 1> for WheelSuspension {
         vec![(0, 0)]
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<2>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<2>) -> Result<(), SubsystemError> {
         let mut x = self.x;
         let moves = if self.once { 0.0 } else { 1.0 };
         if self.once {
@@ -314,7 +314,7 @@ impl Equations<1, 1> for ChassisSuspension {
         vec![(0, 0)]
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<1>) -> Result<(), SubsystemError> {
         let mut x = self.x;
         let moves = if self.once { 0.0 } else { 1.0 };
         if self.once {
@@ -371,7 +371,7 @@ impl Equations<2, 1> for Wheel {
         Vec::new()
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<2>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<2>) -> Result<(), SubsystemError> {
         let rate = |tau: f64, x: &[f64; 2]| {
             let [force, road] = u.all(tau);
             [x[1], (-force - self.tyre_stiffness * (x[0] - road)) / self.mass]
@@ -395,7 +395,7 @@ impl Equations<2, 1> for Wheel {
 }
 
 /// How far the far end of the suspension moves in a step: the integral of the held velocity (input 0).
-fn far_end_travel<const N: usize>(u: &Held<N>, h: f64) -> f64 {
+fn far_end_travel<const N: usize>(u: &InputPolynomial<N>, h: f64) -> f64 {
     h * (u.value[0] + h * (u.slope[0] / 2.0 + h * u.curvature[0] / 6.0))
 }
 

@@ -8,7 +8,7 @@
 
 use super::equations::{input, local, output};
 use super::linear::{Matrix, Propagator, Propagators};
-use super::{Built, Capability, Domain, Equations, Held, ModelSpec, ParameterSpec, Parameters};
+use super::{Built, Capability, Domain, Equations, InputPolynomial, ModelSpec, ParameterSpec, Parameters};
 use powerbond_core::subsystem::{SubsystemError, Variable};
 
 const STIFFNESS: ParameterSpec = ParameterSpec {
@@ -147,7 +147,7 @@ impl<const NI: usize> Body<NI> {
         }
     }
 
-    fn cross(&mut self, h: f64, u: &Held<NI>) {
+    fn cross(&mut self, h: f64, u: &InputPolynomial<NI>) {
         let drive = |u: &[f64; NI]| self.b.iter().zip(u).map(|(b, u)| b * u).sum::<f64>();
         match self.micro_steps {
             None => {
@@ -196,7 +196,7 @@ impl Equations<2, 2> for ChassisDd {
         Vec::new()
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<2>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<2>) -> Result<(), SubsystemError> {
         self.0.cross(h, u);
         Ok(())
     }
@@ -227,7 +227,7 @@ impl Equations<4, 2> for WheelDd {
         Vec::new()
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<4>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<4>) -> Result<(), SubsystemError> {
         self.0.cross(h, u);
         Ok(())
     }
@@ -259,7 +259,7 @@ impl Equations<1, 2> for ChassisFd {
         Vec::new()
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<1>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<1>) -> Result<(), SubsystemError> {
         self.0.cross(h, u);
         Ok(())
     }
@@ -300,7 +300,7 @@ impl Equations<4, 1> for WheelFd {
         vec![(0, 0), (0, 1)]
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<4>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<4>) -> Result<(), SubsystemError> {
         self.body.cross(h, u);
         Ok(())
     }

@@ -7,7 +7,7 @@ mod variable;
 
 pub use polynomial::Polynomial;
 pub(crate) use polynomial::lagrange;
-pub use variable::{Feed, Variable};
+pub use variable::{InputFeed, VariableOrder};
 
 use crate::checkpoint::Checkpointed;
 use crate::feed_through::Reached;
@@ -18,7 +18,7 @@ use std::ops::Range;
 
 /// Held inputs of the whole network on one span; see [`crate::subsystem::Inputs`].
 #[derive(Clone, Debug, Default)]
-pub struct Held {
+pub struct HeldInputs {
     /// Values at the start of the span.
     pub value: Vec<f64>,
     /// First derivatives; empty if every hold order is 0.
@@ -30,16 +30,21 @@ pub struct Held {
     pub lift: Vec<f64>,
 }
 
-impl Held {
+impl HeldInputs {
     /// Buffers for `n` inputs held with order up to `order`.
     pub fn new(n: usize, order: u8) -> Self {
         let sized = |wanted: bool| if wanted { vec![0.0; n] } else { Vec::new() };
-        Held { value: vec![0.0; n], slope: sized(order > 0), curvature: sized(order > 1), lift: Vec::new() }
+        HeldInputs {
+            value: vec![0.0; n],
+            slope: sized(order > 0),
+            curvature: sized(order > 1),
+            lift: Vec::new(),
+        }
     }
 }
 
 /// Turns nodes of the past into what is held on a span. Called on whole ranges of inputs.
-pub trait Extrapolation: Checkpointed {
+pub trait Hold: Checkpointed {
     /// The highest order that it may use.
     fn max_order(&self) -> u8;
 
@@ -71,7 +76,7 @@ pub trait Extrapolation: Checkpointed {
     }
 
     /// Writes what `inputs` are held at on `span`, from the nodes of the past.
-    fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut Held);
+    fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut HeldInputs);
 
     /// Learns from an accepted step.
     fn commit(&mut self, _step: &StepView<'_>) {}

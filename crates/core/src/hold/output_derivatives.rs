@@ -3,7 +3,7 @@
 
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::error::RunError;
-use crate::hold::{Extrapolation, Held};
+use crate::hold::{HeldInputs, Hold};
 use crate::network::Network;
 use crate::subsystem::Span;
 use crate::time::history::History;
@@ -49,9 +49,9 @@ impl OutputDerivatives {
         nodes: &History,
         part: Span,
         inputs: Range<usize>,
-        extrapolation: &dyn Extrapolation,
+        extrapolation: &dyn Hold,
         takes: &[u8],
-        out: &mut Held,
+        out: &mut HeldInputs,
     ) {
         let tau = part.start - nodes.time(0);
         for i in inputs {
@@ -101,10 +101,10 @@ mod tests {
             times.iter().for_each(|&t| nodes.push(t, |values| values[0] = u(t)));
             let slopes =
                 OutputDerivatives { members: Vec::new(), dy: Vec::new(), du: vec![slope(nodes.time(0))] };
-            let mut held = Held::new(1, order);
+            let mut held = HeldInputs::new(1, order);
             let hold = Polynomial::new(vec![order], vec![2]);
             slopes.hold(&nodes, Span::new(0.6, 0.2), 0..1, &hold, &[2], &mut held);
-            let Held { value, slope, curvature, .. } = &held;
+            let HeldInputs { value, slope, curvature, .. } = &held;
             for tau in [0.0, 0.1, 0.2] {
                 let found = Inputs { value, slope, curvature }.at(0, tau);
                 assert!((found - u(0.6 + tau)).abs() < 1e-12, "order {order}: {found}");

@@ -1,6 +1,6 @@
 //! Polynomial holds of order 0, 1, 2 through past inputs at their true, non-equidistant times.
 
-use super::{Extrapolation, Held};
+use super::{HeldInputs, Hold};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::subsystem::Span;
 use crate::time::history::{History, NODES};
@@ -44,7 +44,7 @@ impl Checkpointed for Polynomial {
     fn load(&mut self, _tape: &mut Checkpoint) {}
 }
 
-impl Extrapolation for Polynomial {
+impl Hold for Polynomial {
     fn max_order(&self) -> u8 {
         self.max_order
     }
@@ -61,7 +61,7 @@ impl Extrapolation for Polynomial {
         false
     }
 
-    fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut Held) {
+    fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut HeldInputs) {
         if self.max_order == 0 {
             out.value[inputs.clone()].copy_from_slice(&nodes.values(0)[inputs.clone()]);
             // There are slopes if other inputs follow lines.
@@ -102,7 +102,7 @@ pub(super) fn weights(nodes: &History, s: f64, order: u8) -> Weights {
     }
 }
 
-fn apply(w: &Weights, order: u8, handed: u8, nodes: &History, inputs: Range<usize>, out: &mut Held) {
+fn apply(w: &Weights, order: u8, handed: u8, nodes: &History, inputs: Range<usize>, out: &mut HeldInputs) {
     let node = |k: usize| &nodes.values(k)[inputs.clone()];
     let combine = |row: &[f64; NODES], target: &mut [f64]| match order {
         0 => target.iter_mut().zip(node(0)).for_each(|(t, a)| *t = row[0] * a),
@@ -145,7 +145,7 @@ mod tests {
         for order in 0..3u8 {
             let nodes = history(&[0.1, 0.37, 0.5], curves[order as usize]);
             let hold = Polynomial::new(vec![order], vec![2]);
-            let mut held = Held::new(1, order);
+            let mut held = HeldInputs::new(1, order);
             let span = Span::new(0.6, 0.2);
             hold.eval(&nodes, span, 0..1, &mut held);
             let inputs = crate::subsystem::Inputs {
@@ -164,7 +164,7 @@ mod tests {
     fn the_order_drops_while_the_history_is_short() {
         let mut nodes = history(&[0.0, 1.0, 2.0], |t| t * t);
         nodes.restart();
-        let mut held = Held::new(1, 2);
+        let mut held = HeldInputs::new(1, 2);
         Polynomial::new(vec![2], vec![2]).eval(&nodes, Span::new(2.0, 1.0), 0..1, &mut held);
         assert_eq!((held.value[0], held.slope[0], held.curvature[0]), (4.0, 0.0, 0.0));
     }

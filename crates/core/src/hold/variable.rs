@@ -1,7 +1,7 @@
 //! A hold whose order follows each signal: as high as it pays, as low as it must be.
 
 use super::polynomial::{Weights, weights};
-use super::{Extrapolation, Held};
+use super::{HeldInputs, Hold};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::feed_through::Reached;
 use crate::step::StepView;
@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// What a subsystem is given of a held input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feed {
+pub enum InputFeed {
     /// Up to so many derivatives: it follows the polynomial itself.
     Derivatives(u8),
     /// The polynomial, which it follows in two sub-steps: see [`crate::subsystem::endpoint_substep::EndpointSubstep`].
@@ -28,13 +28,13 @@ pub enum Feed {
 ///
 /// `J_m` are the smoothed jumps of the orders: up if `J_{m+1} < J_m / 2`, down if `J_{m-1} < J_m`.
 #[derive(Clone, Debug)]
-pub struct Variable {
+pub struct VariableOrder {
     order: Vec<u8>,
     /// The highest order of each input.
     limit: Vec<u8>,
     /// Inputs that follow known signals: nothing is foretold of them.
     known: Vec<bool>,
-    feed: Vec<Feed>,
+    feed: Vec<InputFeed>,
     smoothed: Vec<[f64; 3]>,
     /// Smoothed squares of du/dt, for the dither.
     rate: Vec<f64>,
@@ -51,25 +51,25 @@ const MEMORY: f64 = 0.8;
 const DITHER: f64 = 0.01;
 const SEED: u64 = 0x2545_F491_4F6C_DD1D;
 
-impl Variable {
+impl VariableOrder {
     /// `limit[i]` is the highest order of input i, `feed[i]` what its subsystem is given; `known` inputs follow known signals.
-    pub fn new(mut limit: Vec<u8>, feed: Vec<Feed>, known: Vec<bool>) -> Self {
+    pub fn new(mut limit: Vec<u8>, feed: Vec<InputFeed>, known: Vec<bool>) -> Self {
         let n = limit.len();
         for (limit, feed) in limit.iter_mut().zip(&feed) {
             *limit = match feed {
-                Feed::Derivatives(k) => (*limit).min(*k),
-                Feed::Value => 0,
-                Feed::EndpointSubstep | Feed::Mean | Feed::Dithered => (*limit).min(2),
+                InputFeed::Derivatives(k) => (*limit).min(*k),
+                InputFeed::Value => 0,
+                InputFeed::EndpointSubstep | InputFeed::Mean | InputFeed::Dithered => (*limit).min(2),
             };
         }
-        let mut hold = Variable {
+        let mut hold = VariableOrder {
             order: vec![0; n],
             limit,
             known,
             smoothed: vec![[0.0; 3]; n],
             rate: vec![0.0; n],
-            dithers: feed.contains(&Feed::Dithered),
-            means: feed.iter().any(|f| matches!(f, Feed::Mean | Feed::Dithered)),
+            dithers: feed.contains(&InputFeed::Dithered),
+            means: feed.iter().any(|f| matches!(f, InputFeed::Mean | InputFeed::Dithered)),
             feed,
             bits: SEED,
             counts: vec![[0; 3]; n],
@@ -85,7 +85,7 @@ impl Variable {
     }
 }
 
-impl Checkpointed for Variable {
+impl Checkpointed for VariableOrder {
     fn save(&self, tape: &mut Checkpoint) {
         self.order.iter().for_each(|&m| tape.push(f64::from(m)));
         self.smoothed.iter().for_each(|j| tape.extend(j));
@@ -103,7 +103,7 @@ impl Checkpointed for Variable {
     }
 }
 
-impl Extrapolation for Variable {
+impl Hold for VariableOrder {
     fn max_order(&self) -> u8 {
         2
     }
@@ -132,7 +132,7 @@ impl Extrapolation for Variable {
         &self.counts
     }
 
-    fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut Held) {
+    fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut HeldInputs) {
         let available = nodes.len() as u8 - 1;
         let tables: [Weights; 3] = [0, 1, 2].map(|m| weights(nodes, span.start, available.min(m)));
         let (a, b, c) = (nodes.values(0), nodes.values(1), nodes.values(2));
@@ -147,17 +147,17 @@ impl Extrapolation for Variable {
             let (value, slope, curvature) = (at(&w[0]), at(&w[1]), at(&w[2]));
             let end = value + h * (slope + 0.5 * h * curvature);
             let given = match self.feed[i] {
-                Feed::Derivatives(_) | Feed::EndpointSubstep => {
+                InputFeed::Derivatives(_) | InputFeed::EndpointSubstep => {
                     (out.value[i], out.slope[i], out.curvature[i]) = (value, slope, curvature);
                     end
                 }
-                Feed::Value => {
+                InputFeed::Value => {
                     (out.value[i], out.slope[i], out.curvature[i]) = (value, 0.0, 0.0);
                     end
                 }
                 feed => {
                     let mut mean = value + h * (0.5 * slope + h * curvature / 6.0);
-                    if feed == Feed::Dithered {
+                    if feed == InputFeed::Dithered {
                         mean += self.dither(i, h);
                     }
                     (out.value[i], out.slope[i], out.curvature[i]) = (mean, 0.0, 0.0);

@@ -13,7 +13,7 @@ use crate::subsystem::{Binding, Causality, FeedThrough, Info, Packet, Subsystem,
 use crate::suggest::{closest, hint};
 use crate::time::signal::Signal;
 use crate::units::Unit;
-use feeds::Feed;
+use feeds::Fed;
 use std::collections::BTreeMap;
 
 /// The names behind the indices of a [`Network`].
@@ -174,7 +174,7 @@ impl NetworkBuilder {
     /// Which variables of each subsystem take part, and the flat places of its inputs and outputs.
     fn bindings(
         &self,
-        feeds: &BTreeMap<Place, Feed>,
+        feeds: &BTreeMap<Place, Fed>,
         names: &mut Names,
     ) -> Result<(Vec<Binding>, Places), BuildError> {
         let used = self.outputs_used(feeds)?;
@@ -204,7 +204,7 @@ impl NetworkBuilder {
     /// Variables of each subsystem that are recorded and not exchanged.
     fn probes(
         &self,
-        feeds: &BTreeMap<Place, Feed>,
+        feeds: &BTreeMap<Place, Fed>,
         used: &[Vec<usize>],
     ) -> Result<Vec<Vec<usize>>, BuildError> {
         let mut probes: Vec<Vec<usize>> = vec![Vec::new(); self.subsystems.len()];
@@ -222,7 +222,7 @@ impl NetworkBuilder {
     }
 
     /// `u = L y + offset`, and the inputs that follow signals, which are taken out of the builder.
-    fn wire(&mut self, feeds: &BTreeMap<Place, Feed>, places: &Places) -> (Wiring, Vec<External>) {
+    fn wire(&mut self, feeds: &BTreeMap<Place, Fed>, places: &Places) -> (Wiring, Vec<External>) {
         let mut rows = vec![Row::default(); places.inputs.len()];
         let mut externals = Vec::new();
         let mut signals: Vec<Option<Signal>> =
@@ -230,12 +230,12 @@ impl NetworkBuilder {
         for (key, feed) in feeds {
             let input = places.inputs[key];
             match feed {
-                Feed::Outputs { sources, offset } => {
+                Fed::Outputs { sources, offset } => {
                     let sources =
                         sources.iter().map(|(source, gain)| (places.outputs[source], *gain)).collect();
                     rows[input] = Row { sources, offset: *offset };
                 }
-                Feed::External(n) => {
+                Fed::External(n) => {
                     externals.extend(signals[*n].take().map(|signal| External { input, signal }))
                 }
             }

@@ -6,7 +6,7 @@ use crate::correction::InputCorrection;
 use crate::estimator::{ErrorEstimator, Estimate};
 use crate::feed_through::Reached;
 use crate::feed_through::identify::Identifier;
-use crate::hold::Extrapolation;
+use crate::hold::Hold;
 use crate::step::{Exchange, Schedule, StepRecord, StepView};
 
 /// The parts of a method.
@@ -14,7 +14,7 @@ pub struct Policies {
     /// Who steps when.
     pub schedule: Schedule,
     /// How inputs are held.
-    pub extrapolation: Box<dyn Extrapolation>,
+    pub extrapolation: Box<dyn Hold>,
     /// How held inputs are corrected.
     pub correction: Option<Box<dyn InputCorrection>>,
     /// The first one drives the controller; the others only watch.

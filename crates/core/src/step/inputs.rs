@@ -7,7 +7,7 @@ use crate::correction::InputCorrection;
 use crate::error::RunError;
 use crate::feed_through::Reached;
 use crate::hold::output_derivatives::OutputDerivatives;
-use crate::hold::{Extrapolation, Held};
+use crate::hold::{HeldInputs, Hold};
 use crate::network::Network;
 use crate::subsystem::Span;
 use crate::time::history::{History, NODES};
@@ -17,7 +17,7 @@ use std::ops::Range;
 /// Inputs during an attempt, and their past.
 pub(crate) struct Exchange {
     /// What subsystems are given, corrections included.
-    pub held: Held,
+    pub held: HeldInputs,
     /// How many input derivatives the subsystem of each input follows.
     takes: Vec<u8>,
     delta: Vec<f64>,
@@ -54,7 +54,7 @@ pub(super) struct StageContext<'a> {
     pub network: &'a Network,
     pub schedule: &'a Schedule,
     pub stage: &'a Stage,
-    pub hold: &'a dyn Extrapolation,
+    pub hold: &'a dyn Hold,
     /// The macro step.
     pub span: Span,
     /// The part of it that the stage crosses.
@@ -72,7 +72,7 @@ impl Exchange {
             y: sized(ny, group.lines),
         });
         let takes = |i: usize| network.members[network.owner_of_input[i]].capabilities.input_derivatives;
-        let mut held = Held::new(nu, order.max(u8::from(lines)));
+        let mut held = HeldInputs::new(nu, order.max(u8::from(lines)));
         held.lift = sized(nu, needs.means);
         Exchange {
             held,
@@ -199,13 +199,13 @@ impl Exchange {
                     self.set_line(i, old + slope * (part.start - from.start), slope, part.h);
                 }
             }
-            let Held { value, slope, curvature, lift } = &self.held;
+            let HeldInputs { value, slope, curvature, lift } = &self.held;
             let of = |list: &[f64]| list.get(i).copied().unwrap_or(0.0);
             let this = [value[i], of(slope), of(curvature), of(lift)];
             total.iter_mut().zip(this).for_each(|(sum, x)| *sum += x);
         }
         let i = stage.mixed[k][0].sum.input;
-        let Held { value, slope, curvature, lift } = &mut self.held;
+        let HeldInputs { value, slope, curvature, lift } = &mut self.held;
         value[i] = total[0];
         for (list, sum) in [slope, curvature, lift].into_iter().zip(&total[1..]) {
             list.get_mut(i).into_iter().for_each(|x| *x = *sum);
@@ -292,7 +292,7 @@ impl Exchange {
     }
 
     /// Notes with which order each input was held in this attempt, where that may have changed.
-    pub fn note_orders(&self, hold: &dyn Extrapolation, record: &mut StepRecord) {
+    pub fn note_orders(&self, hold: &dyn Hold, record: &mut StepRecord) {
         let settled = self.history.len() == NODES && self.history.is_whole() && !hold.orders_vary();
         let is_old = settled && record.order_was_settled;
         record.order_changed = !(record.held_order.is_empty() || is_old);

@@ -7,7 +7,7 @@ use super::threads::{Workers, inputs_of};
 use crate::correction::InputCorrection;
 use crate::energy::Meter;
 use crate::error::RunError;
-use crate::hold::{Extrapolation, Held};
+use crate::hold::{HeldInputs, Hold};
 use crate::network::{Member, Network};
 use crate::subsystem::{Advance, Span, StepEvent, SubsystemError};
 
@@ -23,7 +23,7 @@ pub(crate) enum Swept {
 /// Who takes part in a sweep beside the subsystems.
 pub(crate) struct Sweep<'a> {
     pub schedule: &'a Schedule,
-    pub hold: &'a dyn Extrapolation,
+    pub hold: &'a dyn Hold,
     pub correction: Option<&'a dyn InputCorrection>,
     /// Threads that advance the members of a stage side by side.
     pub workers: Option<&'a mut Workers>,
@@ -78,7 +78,7 @@ impl Sweep<'_> {
         network: &mut Network,
         stage: &Stage,
         part: Span,
-        held: &Held,
+        held: &HeldInputs,
         record: &mut StepRecord,
     ) -> Result<StageOutcome, RunError> {
         let StepRecord { y_step, eventful, span, .. } = record;
@@ -104,7 +104,7 @@ fn advance_in_turn(
     all: &mut [Member],
     stage: &Stage,
     (part, end): (Span, f64),
-    held: &Held,
+    held: &HeldInputs,
     y: &mut [f64],
     eventful: &mut Vec<(usize, StepEvent)>,
 ) -> Result<StageOutcome, RunError> {

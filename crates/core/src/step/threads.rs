@@ -6,7 +6,7 @@
 //! waking up costs more than most steps; then it sleeps.
 
 use super::schedule::{Schedule, Stage};
-use crate::hold::Held;
+use crate::hold::HeldInputs;
 use crate::network::{Member, Network};
 use crate::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Setup, Span, Subsystem, SubsystemError,
@@ -70,7 +70,7 @@ struct Job {
 
 impl Workers {
     /// `threads` of them, the caller included; none where no stage has two members.
-    pub fn new(network: &Network, schedule: &Schedule, held: &Held, threads: usize) -> Option<Self> {
+    pub fn new(network: &Network, schedule: &Schedule, held: &HeldInputs, threads: usize) -> Option<Self> {
         let wide = schedule.stages.iter().filter(|s| s.part == 0 && s.members.len() > 1);
         let lists: Vec<List> = wide.map(|stage| List::new(network, stage, held)).collect();
         let most = lists.iter().map(|list| list.jobs.len()).max()?;
@@ -96,7 +96,14 @@ impl Workers {
     }
 
     /// Advances all members of a stage; [`Workers::outcome`] says what each came to.
-    pub fn advance(&mut self, members: &mut [Member], stage: &Stage, span: Span, held: &Held, y: &mut [f64]) {
+    pub fn advance(
+        &mut self,
+        members: &mut [Member],
+        stage: &Stage,
+        span: Span,
+        held: &HeldInputs,
+        y: &mut [f64],
+    ) {
         let shared = &*self.shared;
         let found = shared.lists.iter().position(|list| list.first == stage.members[0]);
         let Some(list) = found.map(|k| &shared.lists[k]) else { return };
@@ -142,7 +149,7 @@ impl Drop for Workers {
 }
 
 /// The inputs of one member.
-pub(crate) fn inputs_of<'a>(held: &'a Held, range: &std::ops::Range<usize>) -> Inputs<'a> {
+pub(crate) fn inputs_of<'a>(held: &'a HeldInputs, range: &std::ops::Range<usize>) -> Inputs<'a> {
     let value = &held.value[range.clone()];
     if held.slope.is_empty() {
         return Inputs::constant(value);
@@ -152,7 +159,7 @@ pub(crate) fn inputs_of<'a>(held: &'a Held, range: &std::ops::Range<usize>) -> I
 }
 
 impl List {
-    fn new(network: &Network, stage: &Stage, held: &Held) -> Self {
+    fn new(network: &Network, stage: &Stage, held: &HeldInputs) -> Self {
         let jobs = stage.members.iter().map(|&s| Mutex::new(Job::new(&network.members[s], s, held)));
         List {
             first: stage.members[0],
@@ -178,7 +185,7 @@ impl List {
 }
 
 impl Job {
-    fn new(member: &Member, s: usize, held: &Held) -> Self {
+    fn new(member: &Member, s: usize, held: &HeldInputs) -> Self {
         let n = member.inputs.len();
         let sized = |values: &[f64]| vec![0.0; if values.is_empty() { 0 } else { n }];
         Job {
@@ -194,7 +201,7 @@ impl Job {
         }
     }
 
-    fn begin(&mut self, members: &mut [Member], span: Span, held: &Held, y: &[f64]) {
+    fn begin(&mut self, members: &mut [Member], span: Span, held: &HeldInputs, y: &[f64]) {
         let member = &mut members[self.member];
         std::mem::swap(&mut self.simulator, &mut member.simulator);
         let inputs = inputs_of(held, &member.inputs);

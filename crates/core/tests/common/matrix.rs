@@ -6,7 +6,7 @@ use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, InputCorrec
 use powerbond_core::estimator::{
     BigStep, Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
 };
-use powerbond_core::hold::Feed;
+use powerbond_core::hold::InputFeed;
 use powerbond_core::network::Network;
 use powerbond_core::step::{ScheduleKind, Seen};
 
@@ -40,15 +40,15 @@ pub const SCHEDULES: &[Row<ScheduleKind>] = &[
 ];
 
 /// The order, and how every subsystem is fed if the order varies.
-pub const HOLDS: &[Row<(u8, Option<Feed>)>] = &[
+pub const HOLDS: &[Row<(u8, Option<InputFeed>)>] = &[
     Row { name: "0", make: (0, None) },
     Row { name: "1", make: (1, None) },
     Row { name: "2", make: (2, None) },
-    Row { name: "variable, derivatives", make: (2, Some(Feed::Derivatives(2))) },
-    Row { name: "variable, endpoint sub-step", make: (2, Some(Feed::EndpointSubstep)) },
-    Row { name: "variable, value", make: (2, Some(Feed::Value)) },
-    Row { name: "variable, mean", make: (2, Some(Feed::Mean)) },
-    Row { name: "variable, dithered", make: (2, Some(Feed::Dithered)) },
+    Row { name: "variable, derivatives", make: (2, Some(InputFeed::Derivatives(2))) },
+    Row { name: "variable, endpoint sub-step", make: (2, Some(InputFeed::EndpointSubstep)) },
+    Row { name: "variable, value", make: (2, Some(InputFeed::Value)) },
+    Row { name: "variable, mean", make: (2, Some(InputFeed::Mean)) },
+    Row { name: "variable, dithered", make: (2, Some(InputFeed::Dithered)) },
 ];
 
 pub const CORRECTIONS: &[Row<Make<dyn InputCorrection>>] = &[
@@ -95,7 +95,7 @@ pub const ESTIMATORS: &[Row<Make<dyn ErrorEstimator>>] = &[
     Row {
         name: "jump",
         make: |case| {
-            let values_only = !matches!(case.method.variable, None | Some(Feed::Derivatives(_)));
+            let values_only = !matches!(case.method.variable, None | Some(InputFeed::Derivatives(_)));
             let groups = Jump::groups(case.network, |_| false);
             Box::new(Jump::new(1e-3, &groups, vec![values_only; case.network.n_inputs], case.small_step))
         },

@@ -9,7 +9,7 @@ pub mod rows;
 use matrix::Case;
 use powerbond_core::correction::{EffortSide, Form};
 use powerbond_core::feed_through::identify::{Identifier, Role};
-use powerbond_core::hold::{Extrapolation, Feed, Polynomial, Variable as VariableHold};
+use powerbond_core::hold::{Hold, InputFeed, Polynomial, VariableOrder};
 use powerbond_core::network::{BondSpec, Member, Names, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
@@ -17,7 +17,7 @@ use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
 use powerbond_core::subsystem::{
     Capabilities, Causality, FeedThrough, Info, Subsystem, SubsystemError, Variable,
 };
-use powerbond_models::{Built, Capability, Equations, Held, variable};
+use powerbond_models::{Built, Capability, Equations, InputPolynomial, variable};
 
 pub const ABLE: Capability =
     Capability { input_derivatives: 2, refresh: true, restore: true, sub_steps: true, dependencies: true };
@@ -47,7 +47,7 @@ impl Equations<2, 2> for Element {
         Vec::new()
     }
 
-    fn step(&mut self, _t: f64, h: f64, u: &Held<2>) -> Result<(), SubsystemError> {
+    fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<2>) -> Result<(), SubsystemError> {
         let rate = |v: f64, f: f64, tau: f64| {
             ((u.at(0, tau) - f - self.damping * v) * self.inverse_mass, self.stiffness * (v - u.at(1, tau)))
         };
@@ -149,7 +149,7 @@ pub struct Method {
     pub rates: Option<Vec<u32>>,
     pub hold: u8,
     /// The order of the hold varies, and every subsystem is fed like this.
-    pub variable: Option<Feed>,
+    pub variable: Option<InputFeed>,
     /// The feed-through of all members is identified.
     pub identify: bool,
     pub correction: Correction,
@@ -205,7 +205,7 @@ pub fn engine_with(
 
 /// The network with its members wrapped as the method feeds them.
 pub fn fed(mut network: Network, method: &Method) -> Network {
-    if method.variable == Some(Feed::EndpointSubstep) {
+    if method.variable == Some(InputFeed::EndpointSubstep) {
         let wrapped = |member: Member| {
             let n = member.inputs.len();
             member.wrapped(|inner| Box::new(EndpointSubstep::new(inner, n)))
@@ -223,8 +223,8 @@ pub fn policies(case: &Case<'_>) -> Policies {
         (0..n).map(|i| network.members[network.owner_of_input[i]].capabilities.input_derivatives).collect();
     let mut known = vec![false; n];
     network.externals.iter().for_each(|e| known[e.input] = true);
-    let extrapolation: Box<dyn Extrapolation> = match method.variable {
-        Some(feed) => Box::new(VariableHold::new(vec![2; n], vec![feed; n], known)),
+    let extrapolation: Box<dyn Hold> = match method.variable {
+        Some(feed) => Box::new(VariableOrder::new(vec![2; n], vec![feed; n], known)),
         None => Box::new(Polynomial::new(vec![method.hold; n], handed)),
     };
     let members: Vec<(usize, Role)> = (0..network.members.len()).map(|s| (s, Role::Improved)).collect();

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::source::At;
 use powerbond_core::feed_through::identify::MOST_INPUTS;
-use powerbond_core::hold::Feed;
+use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{Member, Names, Network};
 use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
 use std::collections::BTreeSet;
@@ -112,15 +112,15 @@ pub fn feeds(
     names: &Names,
     wanted: &At<Feeding>,
     refreshed: &[usize],
-) -> Result<Vec<Feed>, Error> {
+) -> Result<Vec<InputFeed>, Error> {
     let refreshed: BTreeSet<usize> = refreshed.iter().copied().collect();
     let mut by_member = Vec::new();
     for (s, member) in network.members.iter().enumerate() {
         let takes = member.capabilities.input_derivatives;
         by_member.push(match wanted.value {
-            _ if takes > 0 => Feed::Derivatives(takes),
-            Feeding::Value => Feed::Value,
-            Feeding::Mean => Feed::Mean,
+            _ if takes > 0 => InputFeed::Derivatives(takes),
+            Feeding::Value => InputFeed::Value,
+            Feeding::Mean => InputFeed::Mean,
             Feeding::EndpointSubstep if !may_sub_step(member) => {
                 return Err(Error::input(
                     wanted.place(),
@@ -130,18 +130,18 @@ pub fn feeds(
                     ),
                 ));
             }
-            Feeding::EndpointSubstep => Feed::EndpointSubstep,
-            Feeding::Auto if !feeds_through(member) => Feed::Mean,
+            Feeding::EndpointSubstep => InputFeed::EndpointSubstep,
+            Feeding::Auto if !feeds_through(member) => InputFeed::Mean,
             // Also where it is refreshed: between communication points it has the better input, too.
-            Feeding::Auto if may_sub_step(member) => Feed::EndpointSubstep,
-            Feeding::Auto if refreshed.contains(&s) => Feed::Mean,
-            Feeding::Auto => Feed::Dithered,
+            Feeding::Auto if may_sub_step(member) => InputFeed::EndpointSubstep,
+            Feeding::Auto if refreshed.contains(&s) => InputFeed::Mean,
+            Feeding::Auto => InputFeed::Dithered,
         });
     }
     let members = std::mem::take(&mut network.members).into_iter().zip(&by_member);
     let fed = members.map(|(member, feed)| {
         let n = member.inputs.len();
-        if *feed == Feed::EndpointSubstep {
+        if *feed == InputFeed::EndpointSubstep {
             member.wrapped(|simulator| Box::new(EndpointSubstep::new(simulator, n)))
         } else {
             member

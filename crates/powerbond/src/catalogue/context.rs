@@ -3,7 +3,7 @@
 use super::KnobValue;
 use crate::Error;
 use crate::source::At;
-use powerbond_core::hold::Feed;
+use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{NameIndex, Names, Network, VariableName};
 use powerbond_core::suggest::hint;
 
@@ -18,7 +18,7 @@ pub struct Context<'a> {
     /// The hold orders vary.
     pub variable_hold: bool,
     /// What the subsystem of each input is given.
-    pub feeds: &'a [Feed],
+    pub feeds: &'a [InputFeed],
     /// Start of the run, in s.
     pub start: f64,
     /// Length of the run, in s.

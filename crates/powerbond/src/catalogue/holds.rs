@@ -1,7 +1,7 @@
 //! How inputs are held.
 
 use super::{Ability, Context, Entry, Make, Nature, Without};
-use powerbond_core::hold::{Extrapolation, Polynomial, Variable};
+use powerbond_core::hold::{Hold, Polynomial, VariableOrder};
 
 /// Order 0.
 pub const ZERO: Entry = Entry {
@@ -47,14 +47,14 @@ pub const VARIABLE: Entry = Entry {
     make: Make::Hold { order: None, make: variable },
 };
 
-fn polynomial(context: &Context<'_>) -> Box<dyn Extrapolation> {
+fn polynomial(context: &Context<'_>) -> Box<dyn Hold> {
     let owner = |i: usize| &context.network.members[context.network.owner_of_input[i]];
     let handed = (0..context.network.n_inputs).map(|i| owner(i).capabilities.input_derivatives).collect();
     Box::new(Polynomial::new(context.holds.to_vec(), handed))
 }
 
-fn variable(context: &Context<'_>) -> Box<dyn Extrapolation> {
+fn variable(context: &Context<'_>) -> Box<dyn Hold> {
     let mut known = vec![false; context.network.n_inputs];
     context.network.externals.iter().for_each(|e| known[e.input] = true);
-    Box::new(Variable::new(context.holds.to_vec(), context.feeds.to_vec(), known))
+    Box::new(VariableOrder::new(context.holds.to_vec(), context.feeds.to_vec(), known))
 }

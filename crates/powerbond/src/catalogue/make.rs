@@ -7,7 +7,7 @@ use crate::system::Method;
 use powerbond_core::controller::StepController;
 use powerbond_core::correction::InputCorrection;
 use powerbond_core::estimator::ErrorEstimator;
-use powerbond_core::hold::Extrapolation;
+use powerbond_core::hold::Hold;
 use powerbond_core::step::Schedule;
 
 /// Makes a policy with its knobs for a system.
@@ -25,7 +25,7 @@ pub enum Make {
         /// The order; `None` if it varies.
         order: Option<u8>,
         /// Holds every input with its order of the context.
-        make: fn(&Context<'_>) -> Box<dyn Extrapolation>,
+        make: fn(&Context<'_>) -> Box<dyn Hold>,
     },
     /// How held inputs are corrected, if they are.
     Correction(MakeOf<Option<Box<dyn InputCorrection>>>),
@@ -62,7 +62,7 @@ pub fn schedule(spec: &PolicySpec, context: &Context<'_>) -> Result<Schedule, Er
 }
 
 /// How inputs are held: with one order or with several, or with orders that vary (`None`).
-pub fn extrapolation(order: Option<u8>, context: &Context<'_>) -> Box<dyn Extrapolation> {
+pub fn extrapolation(order: Option<u8>, context: &Context<'_>) -> Box<dyn Hold> {
     let make = of_kind(Kind::Hold).find_map(|e| match e.make {
         Make::Hold { order: of, make } if of == order => Some(make),
         _ => None,

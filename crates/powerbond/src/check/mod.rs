@@ -12,7 +12,7 @@ use crate::source::At;
 use crate::system::{Refresh, SimulatorSpec};
 use crate::{Error, Prepared, System};
 use powerbond_core::feed_through::{AlgebraicLoop, Asymptotics, FeedThroughPair, GainSource, Structure};
-use powerbond_core::hold::Feed;
+use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{NameIndex, Names, Network, VariableName};
 use powerbond_core::observe::Nobody;
 use powerbond_core::run::Engine;
@@ -626,7 +626,7 @@ fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
 /// Whether a subsystem takes values only and follows derivatives because it is crossed in two sub-steps.
 fn has_tail(prepared: &Prepared, s: usize) -> bool {
     let mut inputs = prepared.engine.network().members[s].inputs.clone();
-    inputs.any(|i| prepared.feeds[i] == Feed::EndpointSubstep)
+    inputs.any(|i| prepared.feeds[i] == InputFeed::EndpointSubstep)
 }
 
 fn method(

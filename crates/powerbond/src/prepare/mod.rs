@@ -21,7 +21,7 @@ use crate::system::{BondPort, System, misfit};
 use crate::timing::{Timed, Timing};
 use inputs::{followed, twins};
 use powerbond_core::feed_through::identify::Identifier;
-use powerbond_core::hold::Feed;
+use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{BondSpec, ConnectionSpec, Names, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::observe::verdict::{Circumstances, Verdict};
 use powerbond_core::observe::{Both, Observer};
@@ -75,7 +75,7 @@ pub struct Prepared {
     /// What each subsystem can do.
     pub classes: Vec<Class>,
     /// What the subsystem of each input is given.
-    pub feeds: Vec<Feed>,
+    pub feeds: Vec<InputFeed>,
     /// What FMUs said.
     pub log: SharedLog,
 }

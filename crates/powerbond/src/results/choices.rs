@@ -2,7 +2,7 @@
 
 use crate::catalogue::feeds_through;
 use crate::prepare::Prepared;
-use powerbond_core::hold::Feed;
+use powerbond_core::hold::InputFeed;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -71,11 +71,11 @@ pub fn choices(prepared: &Prepared) -> Choices {
             class: prepared.classes[s].name(),
             able: prepared.classes[s].about(),
             fed: member.inputs.clone().next().map_or("nothing", |i| match prepared.feeds[i] {
-                Feed::Derivatives(_) => "derivatives",
-                Feed::EndpointSubstep => "tail",
-                Feed::Mean => "mean",
-                Feed::Dithered => "dithered mean",
-                Feed::Value => "value",
+                InputFeed::Derivatives(_) => "derivatives",
+                InputFeed::EndpointSubstep => "tail",
+                InputFeed::Mean => "mean",
+                InputFeed::Dithered => "dithered mean",
+                InputFeed::Value => "value",
             }),
             feed_through: match (feeds_through(member), refreshed.contains(&s)) {
                 (false, _) => "none",

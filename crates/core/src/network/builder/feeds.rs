@@ -7,7 +7,7 @@ use crate::units::Conversion;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What feeds an input.
-pub(super) enum Feed {
+pub(super) enum Fed {
     /// `offset + Σ gain · output`.
     Outputs { sources: Vec<(Place, f64)>, offset: f64 },
     /// The n-th external input.
@@ -64,7 +64,7 @@ impl NetworkBuilder {
     }
 
     /// What feeds each input; sums in name order.
-    pub(super) fn resolve_feeds(&self) -> Result<BTreeMap<Place, Feed>, BuildError> {
+    pub(super) fn resolve_feeds(&self) -> Result<BTreeMap<Place, Fed>, BuildError> {
         let mut feeds = BTreeMap::new();
         for (n, spec) in self.connections.iter().enumerate() {
             if self.packet(&spec.to).is_some() {
@@ -123,20 +123,20 @@ impl NetworkBuilder {
             if !offset.is_finite() {
                 return fail(Problem::NotFinite { what: "the offset".to_owned(), value: offset });
             }
-            if feeds.insert(to, Feed::Outputs { sources, offset }).is_some() {
+            if feeds.insert(to, Fed::Outputs { sources, offset }).is_some() {
                 return fail(Problem::FedTwice { input: spec.to.clone(), other: "another connection" });
             }
         }
         for (n, (name, _)) in self.externals.iter().enumerate() {
             let subject = Subject::External(n);
             let to = self.find(name, Some(Causality::Input), subject.clone())?;
-            match feeds.insert(to, Feed::External(n)) {
+            match feeds.insert(to, Fed::External(n)) {
                 None => {}
-                Some(Feed::Outputs { .. }) => {
+                Some(Fed::Outputs { .. }) => {
                     let problem = Problem::FedTwice { input: name.clone(), other: "a connection" };
                     return Err(BuildError { subject, problem });
                 }
-                Some(Feed::External(_)) => {
+                Some(Fed::External(_)) => {
                     let problem = Problem::FedTwice { input: name.clone(), other: "another external input" };
                     return Err(BuildError { subject, problem });
                 }
@@ -146,10 +146,10 @@ impl NetworkBuilder {
     }
 
     /// Which outputs are exchanged: those that are connected or part of a bond.
-    pub(super) fn outputs_used(&self, feeds: &BTreeMap<Place, Feed>) -> Result<Vec<Vec<usize>>, BuildError> {
+    pub(super) fn outputs_used(&self, feeds: &BTreeMap<Place, Fed>) -> Result<Vec<Vec<usize>>, BuildError> {
         let mut used = vec![Vec::new(); self.subsystems.len()];
         for feed in feeds.values() {
-            if let Feed::Outputs { sources, .. } = feed {
+            if let Fed::Outputs { sources, .. } = feed {
                 sources.iter().for_each(|&((s, v), _)| used[s].push(v));
             }
         }

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::catalogue::{Context, DEFAULT_TOLERANCE, Domain, Entry, Knob, Make, Nature, PolicySpec};
 use crate::prepare::is_discrete;
 use powerbond_core::estimator::{ErrorEstimator, Jump};
-use powerbond_core::hold::Feed;
+use powerbond_core::hold::InputFeed;
 
 /// Of the jump norm, and of the whole method that it steers.
 pub const TOLERANCE: Knob = Knob {
@@ -31,7 +31,7 @@ pub const FIRST_STEP: f64 = 1e-6;
 
 fn make(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<dyn ErrorEstimator>>, Error> {
     let tolerance = spec.number("tolerance").unwrap_or(DEFAULT_TOLERANCE);
-    let values_only = context.feeds.iter().map(|f| !matches!(f, Feed::Derivatives(_))).collect();
+    let values_only = context.feeds.iter().map(|f| !matches!(f, InputFeed::Derivatives(_))).collect();
     let groups = Jump::groups(context.network, |i| is_discrete(context.network, i));
     let small = 10.0 * FIRST_STEP * context.duration;
     Ok(Some(Box::new(Jump::new(tolerance, &groups, values_only, small))))

@@ -9,7 +9,7 @@ use crate::subsystem::Span;
 use crate::time::history::History;
 use std::ops::Range;
 
-/// OutputDerivatives of all inputs at the newest communication point; NaN where a source gives none.
+/// Derivatives of all inputs at the newest communication point; NaN where a source gives none.
 pub(crate) struct OutputDerivatives {
     /// Members that give derivatives of their outputs.
     members: Vec<usize>,

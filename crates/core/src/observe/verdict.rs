@@ -91,7 +91,7 @@ pub struct Circumstances {
 #[derive(Clone, Debug)]
 pub struct Verdict {
     inputs: Vec<Input>,
-    /// HoldDefects of the current step.
+    /// Jumps of the current step.
     e: Vec<f64>,
     /// What feed-through outputs owe to jumps: `(input, jump, feed-through pair, gain)`.
     owed: Vec<(usize, usize, usize, f64)>,

@@ -22,7 +22,7 @@ const STOP: f64 = 3.0;
 const STEPS: u32 = 32_000;
 /// Of the estimated error of a pair of steps, relative to 0.1 m, 1 m/s and 1000 N.
 const TOLERANCE: f64 = 1e-4;
-/// OutputDerivatives may differ by this.
+/// Slopes may differ by this.
 const SLOPE: f64 = 0.05;
 /// Ratios may differ by this share.
 const RATIO: f64 = 0.02;

@@ -59,7 +59,7 @@ pub enum Without {
     Refused,
     /// The input is held with the order that the subsystem follows.
     LowerOrder,
-    /// OutputDerivatives of what it feeds are differences of past values.
+    /// Slopes of what it feeds are differences of past values.
     Differences,
     /// A knob has to be given by the user.
     KnobNeeded(&'static str),

@@ -54,7 +54,7 @@ pub struct Summary {
     pub bonds: Vec<BondSummary>,
     /// Energy of all bonds together.
     pub energy: EnergySummary,
-    /// HoldDefects of coupled inputs at communication points.
+    /// Jumps of coupled inputs at communication points.
     pub inputs: Vec<InputSummary>,
     /// What the method chose for subsystems and inputs, and what it found out.
     pub choices: Choices,

@@ -64,7 +64,7 @@ pub struct Reason {
     pub advice: String,
 }
 
-/// HoldDefects of one input at communication points.
+/// Jumps of one input at communication points.
 #[derive(Clone, Debug, Serialize)]
 pub struct InputSummary {
     /// Its name.
@@ -275,7 +275,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// HoldDefects of inputs: the score, and what explains it.
+    /// Jumps of inputs: the score, and what explains it.
     fn coupling(&self, out: &mut Vec<Reason>) {
         let limits = &self.system.verdict.limits;
         let findings = self.findings;

@@ -279,7 +279,7 @@ pub struct Method {
     pub identify: Identify,
     /// How metered energies are summed.
     pub quadrature: Quadrature,
-    /// OutputDerivatives of held inputs come from derivatives of outputs, where a subsystem gives them.
+    /// Slopes of held inputs come from derivatives of outputs, where a subsystem gives them.
     pub slopes: At<bool>,
     /// How a constant step begins where inputs have no past.
     pub start_up: StartUp,

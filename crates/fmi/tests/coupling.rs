@@ -76,7 +76,7 @@ fn an_event_takes_everybody_back_and_the_step_ends_there() {
     assert!((output(&engine, &names, "bouncer.x") - (0.35 - 0.65)).abs() < 1e-12);
     let statistics = engine.statistics();
     // The step from 0.3 was taken back once and ended at 0.35.
-    assert_eq!((statistics.rejected, statistics.events), (1, 1));
+    assert_eq!((statistics.early_returns, statistics.events), (1, 1));
     assert!((statistics.min_step - 0.05).abs() < 1e-12);
 }
 

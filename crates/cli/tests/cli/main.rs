@@ -4,6 +4,7 @@ mod auto;
 mod bad_options;
 mod bad_systems;
 mod c_fmus;
+mod cases;
 mod compare;
 mod crashes;
 mod docs;

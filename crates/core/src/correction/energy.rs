@@ -23,8 +23,8 @@ pub enum Form {
 pub struct EffortSide {
     /// The bond.
     pub bond: usize,
-    /// `(effort input, flow output, power that enters per product)`, one per component.
-    pub terms: Vec<(usize, usize, f64)>,
+    /// One per component.
+    pub terms: Vec<EffortTerm>,
     /// μ: the share of the residual energy that is an error of the energy.
     pub mu: f64,
     /// ν: the share of what could not be corrected that is tried again.
@@ -33,6 +33,25 @@ pub struct EffortSide {
     pub relative_cap: f64,
     /// |f_corr| ≤ this, in the unit of the effort.
     pub absolute_cap: f64,
+}
+
+/// A component of the side that takes efforts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EffortTerm {
+    /// The input that takes the effort, flat.
+    pub effort: usize,
+    /// The output that gives the flow, flat.
+    pub flow: usize,
+    /// Power that enters per product of both.
+    pub factor: f64,
+}
+
+/// An input that is corrected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Target {
+    input: usize,
+    side: usize,
+    component: usize,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -58,8 +77,8 @@ pub struct EnergyCorrection {
     /// How.
     pub form: Form,
     state: Vec<SideState>,
-    /// Inputs that are corrected, as (input, side, component), by input.
-    targets: Vec<(usize, usize, usize)>,
+    /// By input.
+    targets: Vec<Target>,
 }
 
 impl EnergyCorrection {
@@ -70,10 +89,12 @@ impl EnergyCorrection {
             change: vec![0.0; side.terms.len()],
             ..SideState::default()
         };
-        let mut targets: Vec<(usize, usize, usize)> = sides
+        let target =
+            |side: usize, component: usize, t: &EffortTerm| Target { input: t.effort, side, component };
+        let mut targets: Vec<Target> = sides
             .iter()
             .enumerate()
-            .flat_map(|(s, side)| side.terms.iter().enumerate().map(move |(c, t)| (t.0, s, c)))
+            .flat_map(|(s, side)| side.terms.iter().enumerate().map(move |(c, t)| target(s, c, t)))
             .collect();
         targets.sort_unstable();
         EnergyCorrection { state: sides.iter().map(fresh).collect(), sides, form, targets }
@@ -92,7 +113,7 @@ impl EnergyCorrection {
         let size = (state.wanted / (square.sqrt() * h)).abs();
         let cap = (side.relative_cap * state.effort).min(side.absolute_cap);
         let factor = if size > cap { cap / size } else { 1.0 };
-        (-factor * state.wanted * state.flow[c] / (side.terms[c].2 * square * h), factor < 1.0)
+        (-factor * state.wanted * state.flow[c] / (side.terms[c].factor * square * h), factor < 1.0)
     }
 }
 
@@ -121,9 +142,9 @@ impl Checkpointed for EnergyCorrection {
 impl InputCorrection for EnergyCorrection {
     fn apply(&self, macro_span: Span, _stage_span: Span, inputs: Range<usize>, delta: &mut [f64]) {
         delta[inputs.clone()].fill(0.0);
-        let first = self.targets.partition_point(|t| t.0 < inputs.start);
-        for &(input, s, c) in self.targets[first..].iter().take_while(|t| t.0 < inputs.end) {
-            delta[input] = self.force(s, c, macro_span.h).0;
+        let first = self.targets.partition_point(|t| t.input < inputs.start);
+        for target in self.targets[first..].iter().take_while(|t| t.input < inputs.end) {
+            delta[target.input] = self.force(target.side, target.component, macro_span.h).0;
         }
     }
 
@@ -134,7 +155,7 @@ impl InputCorrection for EnergyCorrection {
             let (side, state) = (&self.sides[s], &mut self.state[s]);
             // f_k and f_{k+1} are what the coupling gives at both ends, before any correction or extrapolation.
             let (mut residual, mut put_in, mut square, mut effort) = (0.0, 0.0, 0.0, 0.0);
-            for (c, &(input, output, factor)) in side.terms.iter().enumerate() {
+            for (c, &EffortTerm { effort: input, flow: output, factor }) in side.terms.iter().enumerate() {
                 let (f_old, f_new) =
                     (step.wiring.row(input, step.y_prev), step.wiring.row(input, step.y_step));
                 let (v_old, v_new) = (step.y_prev[output], step.y_step[output]);
@@ -159,11 +180,11 @@ impl InputCorrection for EnergyCorrection {
     }
 
     fn restart(&mut self, reached: &Reached<'_>) {
-        let n = self.targets.last().map_or(0, |target| target.0 + 1);
+        let n = self.targets.last().map_or(0, |target| target.input + 1);
         reached.for_each_sharp(n, |i| {
-            let first = self.targets.partition_point(|t| t.0 < i);
-            for &(_, s, _) in self.targets[first..].iter().take_while(|t| t.0 == i) {
-                let state = &mut self.state[s];
+            let first = self.targets.partition_point(|t| t.input < i);
+            for target in self.targets[first..].iter().take_while(|t| t.input == i) {
+                let state = &mut self.state[target.side];
                 state.zeta = 0.0;
                 state.wanted = 0.0;
                 state.change.fill(0.0);

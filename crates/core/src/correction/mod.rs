@@ -3,7 +3,7 @@
 mod energy;
 mod nepce;
 
-pub use energy::{EffortSide, EnergyCorrection, Form, mu_by_rule};
+pub use energy::{EffortSide, EffortTerm, EnergyCorrection, Form, mu_by_rule};
 pub use nepce::{Nepce, StepRatio};
 
 use crate::checkpoint::{Checkpoint, Checkpointed};

@@ -50,10 +50,18 @@ const MEMORY: f64 = 0.9;
 #[derive(Clone, Debug)]
 struct Block {
     inputs: Vec<usize>,
-    /// `e'[row] += gain · J[pair] · e'[column]`: (row, gain, pair, column input).
-    links: Vec<(usize, f64, usize, usize)>,
+    links: Vec<Link>,
     /// Dense system of a loop, n × (n+1), else empty.
     matrix: Vec<f64>,
+}
+
+/// `e'[row] += gain · J[pair] · e'[column]`.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    row: usize,
+    gain: f64,
+    pair: usize,
+    column: usize,
 }
 
 impl Nepce {
@@ -94,14 +102,13 @@ fn blocks(network: &Network, uses: &[bool]) -> Vec<Block> {
             pairs_of[output].push((pair, input));
         }
     }
-    let mut links: Vec<Vec<(usize, f64, usize, usize)>> = vec![Vec::new(); network.n_inputs];
+    let mut links: Vec<Vec<Link>> = vec![Vec::new(); network.n_inputs];
     for (i, list) in links.iter_mut().enumerate() {
         for (output, gain) in network.wiring.sources(i) {
-            list.extend(pairs_of[output].iter().map(|&(pair, column)| (i, gain, pair, column)));
+            list.extend(pairs_of[output].iter().map(|&(pair, column)| Link { row: i, gain, pair, column }));
         }
     }
-    let edges: Vec<Vec<usize>> =
-        links.iter().map(|l| l.iter().map(|&(_, _, _, column)| column).collect()).collect();
+    let edges: Vec<Vec<usize>> = links.iter().map(|l| l.iter().map(|link| link.column).collect()).collect();
     graph::components(&edges)
         .into_iter()
         .filter(|component| component.iter().any(|&i| !links[i].is_empty()))
@@ -119,7 +126,7 @@ impl Block {
     fn substitute(&mut self, e: &mut [f64], gain_of: impl Fn(usize) -> f64) {
         let n = self.inputs.len();
         if self.matrix.is_empty() {
-            for &(row, gain, pair, column) in &self.links {
+            for &Link { row, gain, pair, column } in &self.links {
                 e[row] += gain * gain_of(pair) * e[column];
             }
             return;
@@ -130,7 +137,7 @@ impl Block {
             self.matrix[r * width + r] = 1.0;
             self.matrix[r * width + n] = e[i];
         }
-        for &(row, gain, pair, column) in &self.links {
+        for &Link { row, gain, pair, column } in &self.links {
             // Inputs are sorted inside a component.
             let Ok(r) = self.inputs.binary_search(&row) else { continue };
             match self.inputs.binary_search(&column) {

@@ -31,7 +31,8 @@ pub struct Energy {
     /// m + 2 with m the hold order.
     pub order: f64,
     /// Start and length of the run, in s.
-    run: (f64, f64),
+    start: f64,
+    length: f64,
     exchanged: Vec<f64>,
 }
 
@@ -49,14 +50,15 @@ impl Energy {
             energy_scale,
             residual,
             order: f64::from(hold_order) + 2.0,
-            run: (0.0, f64::NAN),
+            start: 0.0,
+            length: f64::NAN,
             exchanged,
         }
     }
 
     /// Tells the start and the end of the run, for bonds without a scale of their own.
     pub fn over(mut self, start: f64, stop: f64) -> Self {
-        self.run = (start, stop - start);
+        (self.start, self.length) = (start, stop - start);
         self
     }
 }
@@ -64,8 +66,7 @@ impl Energy {
 impl Energy {
     /// What the exchange up to the end of `span` is to be multiplied by to last for the whole run.
     fn projection(&self, span: Span) -> f64 {
-        let (start, length) = self.run;
-        let share = ((span.end - start) / length).min(1.0);
+        let share = ((span.end - self.start) / self.length).min(1.0);
         if share > 0.0 { 1.0 / share } else { 1.0 }
     }
 

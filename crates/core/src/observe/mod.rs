@@ -5,4 +5,4 @@ mod statistics;
 pub mod verdict;
 
 pub use observer::{Both, EventView, Flow, Nobody, Observer, StartView, StepReport};
-pub use statistics::{NormStatistics, Statistics};
+pub use statistics::{NormStatistics, Peak, Statistics};

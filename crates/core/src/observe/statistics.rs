@@ -24,7 +24,7 @@ pub struct Statistics {
     /// Discontinuities that were stepped to or reported.
     pub events: u64,
     /// The largest error norm, once there is a scale, and when it was.
-    pub worst_norm: (f64, f64),
+    pub worst_norm: Peak,
     /// The smallest step, in s.
     pub min_step: f64,
     /// The largest step, in s.
@@ -35,6 +35,15 @@ pub struct Statistics {
     bins: Bins,
 }
 
+/// The largest of some numbers, and when it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Peak {
+    /// How large.
+    pub value: f64,
+    /// In s.
+    pub time: f64,
+}
+
 /// What an estimator said of all accepted steps.
 #[derive(Clone, Debug)]
 pub struct NormStatistics {
@@ -43,7 +52,7 @@ pub struct NormStatistics {
     /// Those with a norm above 1.
     pub over_tolerance: u64,
     /// The largest norm and when it was.
-    pub worst: (f64, f64),
+    pub worst: Peak,
     smallest: f64,
     bins: Bins,
 }
@@ -99,7 +108,7 @@ impl Default for NormStatistics {
         NormStatistics {
             steps: 0,
             over_tolerance: 0,
-            worst: (0.0, 0.0),
+            worst: Peak::default(),
             smallest: f64::INFINITY,
             bins: Bins::new(SMALLEST_NORM, LARGEST_NORM),
         }
@@ -112,8 +121,8 @@ impl NormStatistics {
         self.steps += 1;
         self.over_tolerance += u64::from(norm > 1.0);
         self.smallest = self.smallest.min(norm);
-        if norm > self.worst.0 {
-            self.worst = (norm, t);
+        if norm > self.worst.value {
+            self.worst = Peak { value: norm, time: t };
         }
         self.bins.count(norm, SMALLEST_NORM);
     }
@@ -123,7 +132,7 @@ impl NormStatistics {
         if self.steps == 0 {
             return f64::NAN;
         }
-        self.bins.median(self.steps, SMALLEST_NORM).clamp(self.smallest, self.worst.0.max(self.smallest))
+        self.bins.median(self.steps, SMALLEST_NORM).clamp(self.smallest, self.worst.value.max(self.smallest))
     }
 }
 
@@ -147,7 +156,7 @@ impl Default for Statistics {
             at_floor: 0,
             first_at_floor: None,
             events: 0,
-            worst_norm: (0.0, 0.0),
+            worst_norm: Peak::default(),
             min_step: f64::INFINITY,
             max_step: 0.0,
             estimates: Vec::new(),
@@ -176,7 +185,7 @@ impl Statistics {
 
 #[cfg(test)]
 mod tests {
-    use super::{NormStatistics, Statistics};
+    use super::{NormStatistics, Peak, Statistics};
 
     #[test]
     fn norms_have_a_median_a_worst_time_and_a_count_over_tolerance() {
@@ -184,13 +193,13 @@ mod tests {
         assert!(s.median().is_nan());
         (0..1000).for_each(|i| s.accept(f64::from(i) / 500.0, f64::from(i)));
         assert!((s.median() / 0.998 - 1.0).abs() < 1e-3, "{}", s.median());
-        assert_eq!((s.over_tolerance, s.worst), (499, (1.998, 999.0)));
+        assert_eq!((s.over_tolerance, s.worst), (499, Peak { value: 1.998, time: 999.0 }));
         let mut s = NormStatistics::default();
         s.accept(0.0, 1.0);
         s.accept(f64::INFINITY, 2.0);
         s.accept(f64::INFINITY, 3.0);
         assert!(s.median() > 0.99e12, "{}", s.median());
-        assert_eq!(s.worst, (f64::INFINITY, 2.0));
+        assert_eq!(s.worst, Peak { value: f64::INFINITY, time: 2.0 });
     }
 
     #[test]

@@ -93,16 +93,16 @@ pub struct Verdict {
     inputs: Vec<Input>,
     /// Jumps of the current step.
     e: Vec<f64>,
-    /// What feed-through outputs owe to jumps: `(input, jump, feed-through pair, gain)`.
-    owed: Vec<(usize, usize, usize, f64)>,
-    /// What a refresh changed: `(input, output, gain)`.
-    reread: Vec<(usize, usize, f64)>,
+    /// What feed-through outputs owe to jumps.
+    owed: Vec<Owed>,
+    /// What a refresh changed.
+    reread: Vec<Reread>,
     /// Scratch: the stale part of each input in the current step.
     g: Vec<f64>,
     /// Which member owns each input.
     owner: Vec<usize>,
-    /// `(member, input)`: the swings of its own inputs and of those that it feeds count for all inputs of a member.
-    swing: Vec<(usize, usize)>,
+    /// The swings of its own inputs and of those that it feeds count for all inputs of a member.
+    swing: Vec<Swing>,
     corrects: bool,
     start: f64,
     stop: f64,
@@ -111,6 +111,30 @@ pub struct Verdict {
     sampled_time: f64,
     steps: u64,
     since_restart: u64,
+}
+
+/// `input` is fed, with `gain`, by an output that depends on the jumping input `jump` at the same instant.
+#[derive(Clone, Copy, Debug)]
+struct Owed {
+    input: usize,
+    jump: usize,
+    pair: usize,
+    gain: f64,
+}
+
+/// `input` is fed, with `gain`, by an output that is read again.
+#[derive(Clone, Copy, Debug)]
+struct Reread {
+    input: usize,
+    output: usize,
+    gain: f64,
+}
+
+/// The swings of `input` count for `member`.
+#[derive(Clone, Copy, Debug)]
+struct Swing {
+    member: usize,
+    input: usize,
 }
 
 /// Parts of the planned run in which the size of an input is kept.
@@ -252,14 +276,14 @@ impl Verdict {
             for (output, gain) in network.wiring.sources(i) {
                 let s = network.owner_of_output[output];
                 if refreshed(s) {
-                    reread.push((i, output, gain));
+                    reread.push(Reread { input: i, output, gain });
                     continue;
                 }
                 let known = &network.members[s];
                 for k in known.feed_through.clone() {
                     let pair = network.feed_through[k];
                     if pair.output == output && pair.gain == GainSource::Derivative {
-                        owed.push((i, pair.input, k, gain));
+                        owed.push(Owed { input: i, jump: pair.input, pair: k, gain });
                     }
                 }
             }
@@ -276,8 +300,13 @@ impl Verdict {
         let owner = network.owner_of_input.clone();
         let mut swing = Vec::new();
         for i in (0..n).filter(|&i| inputs[i].watched) {
-            swing.push((owner[i], i));
-            swing.extend(network.wiring.sources(i).map(|(y, _)| (network.owner_of_output[y], i)));
+            swing.push(Swing { member: owner[i], input: i });
+            swing.extend(
+                network
+                    .wiring
+                    .sources(i)
+                    .map(|(y, _)| Swing { member: network.owner_of_output[y], input: i }),
+            );
         }
         Verdict {
             owner,
@@ -343,7 +372,7 @@ impl Verdict {
         let n = self.inputs.len();
         if let Some(d) = step.feed_through.filter(|_| !self.owed.is_empty()) {
             self.g[..n].fill(0.0);
-            for &(i, jump, pair, gain) in &self.owed {
+            for &Owed { input: i, jump, pair, gain } in &self.owed {
                 self.g[i] += gain * d[pair] * self.e[jump];
             }
             self.sampled_time += h;
@@ -352,7 +381,7 @@ impl Verdict {
         if !self.reread.is_empty() {
             let g = &mut self.g[n..];
             g.fill(0.0);
-            for &(i, output, gain) in &self.reread {
+            for &Reread { input: i, output, gain } in &self.reread {
                 g[i] += gain * (step.y_fresh[output] - step.y_step[output]);
             }
             self.inputs.iter_mut().zip(g).for_each(|(input, g)| input.r2 += h * *g * *g);
@@ -361,10 +390,10 @@ impl Verdict {
 
     /// What there is to say about the run so far.
     pub fn result(&self, limits: &VerdictLimits) -> Findings {
-        let members = self.swing.iter().map(|&(s, _)| s + 1).max().unwrap_or(0);
+        let members = self.swing.iter().map(|swing| swing.member + 1).max().unwrap_or(0);
         let mut swings = vec![0.0f64; members];
-        for &(s, i) in &self.swing {
-            swings[s] = swings[s].max(self.inputs[i].swings());
+        for &Swing { member, input } in &self.swing {
+            swings[member] = swings[member].max(self.inputs[input].swings());
         }
         let judged = self.inputs.iter().enumerate().filter(|(_, input)| input.watched);
         let list: Vec<InputFindings> =
@@ -388,7 +417,7 @@ impl Verdict {
         let mean = |sum: f64, time: f64| if time > 0.0 { (sum / time).sqrt() } else { 0.0 };
         let defect = mean(input.d2, self.time);
         let jump_rms = mean(input.e2, self.time);
-        let unsampled = self.sampled_time == 0.0 && self.owed.iter().any(|o| o.1 == i);
+        let unsampled = self.sampled_time == 0.0 && self.owed.iter().any(|owed| owed.jump == i);
         let guessed = if input.fed_through || unsampled { jump_rms } else { 0.0 };
         let stale =
             mean(input.s2, self.sampled_time) + mean_share(input.order) * mean(input.r2, self.time) + guessed;

@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::energy::{BondFlow, BondWatch};
 use crate::error::RunError;
-use crate::observe::{Flow, Observer, StepReport};
+use crate::observe::{Flow, Observer, Peak, StepReport};
 use crate::subsystem::Span;
 use crate::time::Arrival;
 
@@ -88,7 +88,7 @@ impl Engine {
         }
         let norm = estimates.first().map_or(0.0, |e| e.norm);
         let over_tolerance = norm > 1.0;
-        if !over_tolerance && norm <= statistics.worst_norm.0 {
+        if !over_tolerance && norm <= statistics.worst_norm.value {
             return false;
         }
         statistics.over_tolerance += u64::from(over_tolerance);
@@ -101,8 +101,8 @@ impl Engine {
             statistics.at_floor += 1;
             statistics.first_at_floor.get_or_insert(span.end);
         }
-        if norm > statistics.worst_norm.0 {
-            statistics.worst_norm = (norm, span.end);
+        if norm > statistics.worst_norm.value {
+            statistics.worst_norm = Peak { value: norm, time: span.end };
         }
         over_tolerance
     }

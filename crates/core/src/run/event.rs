@@ -8,7 +8,7 @@ use crate::error::RunError;
 use crate::feed_through::{Evidence, Reach, Reached, Structure};
 use crate::network::Network;
 use crate::observe::{EventView, Flow, Observer};
-use crate::step::{Improved, Moment, Plan, PlanOf, Response, Still};
+use crate::step::{Improved, Moment, OutputsBefore, Plan, PlanOf, Response, Still};
 use crate::subsystem::{Span, StepEvent};
 use crate::time::{Arrival, resolution};
 
@@ -26,8 +26,6 @@ pub(super) struct Events {
     deaf: Vec<usize>,
     /// Members that got another parameter now.
     retuned: Vec<usize>,
-    /// Members with variables that are only recorded, and that can be read again.
-    recorded: Vec<usize>,
     /// Inputs and outputs at the limit from the left.
     left: Vec<f64>,
     left_y: Vec<f64>,
@@ -47,10 +45,16 @@ impl Events {
             true => Some(Response::Reread),
             false => response(network, policies, s),
         };
+        // In Event Mode everything may change, and what is only recorded may follow inputs, too.
+        let always = |s: usize| {
+            let member = &network.members[s];
+            member.capabilities.can_update || (!member.probes.is_empty() && can_answer(network, s))
+        };
         let of = PlanOf {
             response: &answers,
             wanted: &|s| answers(s).is_some(),
-            always: &|s| network.members[s].capabilities.can_update,
+            always: &always,
+            before: OutputsBefore::Known,
         };
         let mut reach = Reach::new(network);
         let mut touched = vec![false; network.members.len()];
@@ -88,9 +92,6 @@ impl Events {
             bent: 0,
             changed: 0,
             retuned: Vec::with_capacity(network.members.len()),
-            recorded: (0..touched.len())
-                .filter(|&s| !network.members[s].probes.is_empty() && can_answer(network, s))
-                .collect(),
             left: vec![0.0; network.n_inputs],
             left_y: vec![0.0; network.n_outputs],
             asks: false,
@@ -217,7 +218,7 @@ impl Engine {
     /// Evaluates what the discontinuity touches with the new inputs, while time stands still.
     fn right_limits(&mut self, now: Span, anywhere: bool) -> Result<(), RunError> {
         let Engine { network, record, events, policies, settings, .. } = self;
-        let Events { plan, reach, left, left_y, retuned, recorded, .. } = events;
+        let Events { plan, reach, left, left_y, retuned, .. } = events;
         left.copy_from_slice(&record.fresh);
         left_y.copy_from_slice(&record.y_prev);
         let concerns = |s: usize| anywhere || reach.touches(s);
@@ -250,11 +251,6 @@ impl Engine {
             }
         }
         plan.run(&mut still, concerns)?;
-        // What is only recorded may follow inputs, too.
-        for &s in recorded.iter().filter(|s| concerns(**s)) {
-            still.gather(s);
-            still.answer(s, Response::Reread)?;
-        }
         network.wiring.gather(&record.y_prev, &mut record.fresh);
         network.externals_at(now.start, &mut record.fresh);
         Ok(())

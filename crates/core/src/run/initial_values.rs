@@ -3,7 +3,7 @@
 use crate::error::RunError;
 use crate::feed_through::Structure;
 use crate::network::Network;
-use crate::step::{LoopRules, Moment, Plan, PlanOf, Response, Still};
+use crate::step::{LoopRules, Moment, OutputsBefore, Plan, PlanOf, Response, Still};
 use crate::subsystem::Span;
 
 /// Makes `y` consistent with `u = L y` at the start of `at`; externals and start values are set here. The inputs are returned.
@@ -51,7 +51,12 @@ pub(super) fn solve(
 
 /// Every component of the graph in its order.
 fn along(still: &mut Still<'_>, structure: &Structure, rules: LoopRules) -> Result<(), RunError> {
-    let of = PlanOf { response: &|_| Some(Response::Reread), wanted: &|_| true, always: &|_| true };
+    let of = PlanOf {
+        response: &|_| Some(Response::Reread),
+        wanted: &|_| true,
+        always: &|_| true,
+        before: OutputsBefore::Unknown,
+    };
     let mut plan = Plan::new(still.network, structure, &of, rules);
     plan.run(still, |_| true)
 }

@@ -21,7 +21,9 @@ use crate::feed_through::identify::Identified;
 use crate::feed_through::{AlgebraicLoop, GainReader, GainSource, LoopGain, Structure};
 use crate::network::Network;
 use crate::observe::{Flow, Observer, Statistics};
-use crate::step::{BufferNeeds, Exchange, LoopStatistics, Pair, Plan, PlanOf, Response, StepRecord, Workers};
+use crate::step::{
+    BufferNeeds, Exchange, LoopStatistics, OutputsBefore, Pair, Plan, PlanOf, Response, StepRecord, Workers,
+};
 use crate::subsystem::SubsystemError;
 use crate::time::{Clock, Pace};
 use event::Events;
@@ -306,6 +308,7 @@ fn refresh_plan(
         },
         wanted: &|s| refreshed[s] || improved(s),
         always: &|_| false,
+        before: OutputsBefore::Known,
     };
     let answers =
         |inputs: &[usize]| inputs.iter().all(|&i| (of.response)(network.owner_of_input[i]).is_some());

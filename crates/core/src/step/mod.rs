@@ -19,7 +19,7 @@ pub use schedule::{Group, InputSource, Part, Schedule, ScheduleKind, Seen, Stage
 pub(crate) use inputs::Exchange;
 pub(crate) use pair::Pair;
 pub(crate) use record::BufferNeeds;
-pub(crate) use refresh::{Plan, PlanOf};
+pub(crate) use refresh::{OutputsBefore, Plan, PlanOf};
 pub(crate) use still::{Improved, Moment, Response, Still};
 pub(crate) use sweep::{Sweep, Swept};
 pub(crate) use threads::Workers;

@@ -21,8 +21,18 @@ pub(crate) struct Plan {
     loops: Vec<LoopSolver>,
 }
 
+/// What is known of outputs before a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutputsBefore {
+    /// Nothing: everybody has to be asked once.
+    Unknown,
+    /// They belong to the inputs of that time.
+    Known,
+}
+
 /// Whom a plan asks.
 pub(crate) struct PlanOf<'a> {
+    pub before: OutputsBefore,
     /// How a member can answer, if it can.
     pub response: &'a dyn Fn(usize) -> Option<Response>,
     /// Members that are asked although no loop needs them.
@@ -38,7 +48,7 @@ impl Plan {
             network,
             of,
             plan: Plan { actions: Vec::new(), loops: Vec::new() },
-            stale: (0..network.members.len()).map(|s| (of.always)(s) && (of.wanted)(s)).collect(),
+            stale: vec![of.before == OutputsBefore::Unknown; network.members.len()],
         };
         let mut follows = vec![false; network.n_inputs];
         structure.feeds_through.iter().flatten().for_each(|&i| follows[i] = true);

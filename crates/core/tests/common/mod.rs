@@ -7,7 +7,7 @@ pub mod random;
 pub mod rows;
 
 use matrix::Case;
-use powerbond_core::correction::{EffortSide, Form};
+use powerbond_core::correction::{EffortSide, EffortTerm, Form};
 use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::hold::{Hold, InputFeed, Polynomial, VariableOrder};
 use powerbond_core::network::{BondSpec, Member, Names, Network, NetworkBuilder, PortSpec, VariableName};
@@ -136,7 +136,7 @@ pub enum Correction {
 fn effort_sides(network: &Network) -> Vec<EffortSide> {
     let side = |(bond, ports): (usize, &std::ops::Range<usize>)| {
         let terms = &network.bonds.terms[network.bonds.ports[ports.end - 1].terms.clone()];
-        let terms = terms.iter().map(|t| (t.u, t.y, -t.factor)).collect();
+        let terms = terms.iter().map(|t| EffortTerm { effort: t.u, flow: t.y, factor: -t.factor }).collect();
         EffortSide { bond, terms, mu: 0.5, nu: 0.25, relative_cap: 1.0, absolute_cap: f64::INFINITY }
     };
     network.bonds.bonds.iter().enumerate().map(side).collect()

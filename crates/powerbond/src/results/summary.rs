@@ -475,8 +475,8 @@ fn estimates(prepared: &Prepared) -> Vec<EstimateSummary> {
         name,
         drives: k == 0 && prepared.adaptive,
         median: sum.median(),
-        max: sum.worst.0,
-        max_time: sum.worst.1,
+        max: sum.worst.value,
+        max_time: sum.worst.time,
         over_tolerance: sum.over_tolerance,
     };
     numbered(&prepared.estimators).into_iter().zip(sums).enumerate().map(one).collect()

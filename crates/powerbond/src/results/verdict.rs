@@ -375,11 +375,11 @@ impl Judge<'_> {
                 over_tolerance,
                 statistics.accepted,
                 if over_tolerance == 1 { "was" } else { "were" },
-                short4(statistics.worst_norm.0)
+                short4(statistics.worst_norm.value)
             );
             out.push(Reason {
                 level: level(over_tolerance),
-                time: Some(statistics.worst_norm.1),
+                time: Some(statistics.worst_norm.time),
                 value: Some(share(over_tolerance)),
                 limit: Some(limit),
                 ..note(

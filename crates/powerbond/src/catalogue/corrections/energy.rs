@@ -4,7 +4,9 @@ use crate::Error;
 use crate::catalogue::knob::NOT_NEGATIVE;
 use crate::catalogue::{Ability, Context, Domain, Entry, Knob, KnobValue, Make, Nature, PolicySpec, Without};
 use crate::source::At;
-use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, InputCorrection, mu_by_rule};
+use powerbond_core::correction::{
+    EffortSide, EffortTerm, EnergyCorrection, Form, InputCorrection, mu_by_rule,
+};
 use powerbond_core::network::NameIndex;
 use powerbond_core::suggest::hint;
 use powerbond_core::units::{Dimensions, Unit};
@@ -200,7 +202,10 @@ fn side(
     Ok(EffortSide {
         bond,
         // Terms count power that leaves; the correction counts what enters.
-        terms: terms(taker).iter().map(|t| (t.u, t.y, -t.factor)).collect(),
+        terms: terms(taker)
+            .iter()
+            .map(|t| EffortTerm { effort: t.u, flow: t.y, factor: -t.factor })
+            .collect(),
         mu,
         nu: spec.number("nu").unwrap_or(0.0),
         relative_cap: if uncapped { f64::INFINITY } else { spec.number("cap").unwrap_or(1.0) },

@@ -183,6 +183,7 @@ fn describe(summary: &Summary, folder: &Path) -> String {
                 s.steps.rejected, s.steps.over_tolerance, s.steps.events
             );
         }
+        out += &loops(s);
     }
     if let Some(r) = &s.real_time {
         out += &format!("  real time   {}\n", real_time(r));
@@ -373,4 +374,21 @@ fn method(s: &Summary) -> String {
         }
         None => parts,
     }
+}
+
+/// What solving algebraic loops took, if there are any.
+fn loops(s: &Summary) -> String {
+    let (mut solved, mut instants, mut evaluations) = (0, 0, 0);
+    for found in s.loops.iter().filter(|found| found.solved > 0) {
+        solved += 1;
+        instants += found.solved;
+        evaluations += found.evaluations;
+    }
+    let unsolved = s.loops.len() - solved;
+    if s.loops.is_empty() {
+        return String::new();
+    }
+    let mean = evaluations as f64 / instants.max(1) as f64;
+    let lagging = if unsolved > 0 { format!(", {unsolved} not solved") } else { String::new() };
+    format!("  loops       {solved} solved in {mean:.1} evaluations per step{lagging}\n")
 }

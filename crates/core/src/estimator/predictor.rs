@@ -1,4 +1,4 @@
-//! The predictor/corrector norm: what the step returned against what the past foretold.
+//! The predictor/corrector norm: what the step returned against what the past predicts.
 
 use super::{Blame, ErrorEstimator, Estimate};
 use crate::checkpoint::{Checkpoint, Checkpointed};

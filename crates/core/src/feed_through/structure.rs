@@ -51,10 +51,19 @@ pub enum Asymptotics {
     Unknown,
 }
 
+/// What is made of the pairs of members whose feed-through is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unknown {
+    /// They are no edges.
+    Ignored,
+    /// All of them are.
+    Counted,
+}
+
 impl Structure {
     /// The structure of `network`, with what has been probed so far.
     pub fn of(network: &Network) -> Self {
-        Structure::with_possible(network, false)
+        Structure::counting(network, Unknown::Ignored)
     }
 
     /// The inputs that each output may feed through: what is declared or was probed, and every pair of an unknown member.
@@ -71,12 +80,16 @@ impl Structure {
         feeds_through
     }
 
-    /// The structure; `possible` takes every pair of an unknown member for feed-through.
-    pub(crate) fn with_possible(network: &Network, possible: bool) -> Self {
+    /// The structure if every pair of an unknown member were feed-through.
+    pub(crate) fn possible(network: &Network) -> Self {
+        Structure::counting(network, Unknown::Counted)
+    }
+
+    fn counting(network: &Network, unknown_pairs: Unknown) -> Self {
         let unknown: Vec<usize> =
             (0..network.members.len()).filter(|&s| !network.members[s].knows_feed_through()).collect();
         let mut feeds_through = Structure::possible_feed_through(network);
-        if !possible {
+        if unknown_pairs == Unknown::Ignored {
             for output in unknown.iter().flat_map(|&s| network.members[s].outputs.clone()) {
                 feeds_through[output].clear();
             }

@@ -32,7 +32,7 @@ pub struct VariableOrder {
     order: Vec<u8>,
     /// The highest order of each input.
     limit: Vec<u8>,
-    /// Inputs that follow known signals: nothing is foretold of them.
+    /// Inputs that follow known signals: nothing is predicted of them.
     known: Vec<bool>,
     feed: Vec<InputFeed>,
     smoothed: Vec<[f64; 3]>,

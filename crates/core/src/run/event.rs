@@ -137,9 +137,10 @@ impl Engine {
         self.watch.restart();
         self.find_reach(now)?;
         // Announced by somebody, reported by nobody: nobody knows what it reaches.
-        let anywhere = arrival.announced && self.record.eventful.is_empty();
-        self.right_limits(now, anywhere)?;
-        self.restart(anywhere);
+        let from_nowhere = arrival.announced && self.record.eventful.is_empty();
+        let extent = if from_nowhere { Extent::Everywhere } else { Extent::Found };
+        self.right_limits(now, extent)?;
+        self.restart(extent);
         self.network.pass_packets(now)?;
         self.exchange.read_derivatives(&mut self.network, now)?;
         self.announce_events();
@@ -216,12 +217,12 @@ impl Engine {
     }
 
     /// Evaluates what the discontinuity touches with the new inputs, while time stands still.
-    fn right_limits(&mut self, now: Span, anywhere: bool) -> Result<(), RunError> {
+    fn right_limits(&mut self, now: Span, extent: Extent) -> Result<(), RunError> {
         let Engine { network, record, events, policies, settings, .. } = self;
         let Events { plan, reach, left, left_y, retuned, .. } = events;
         left.copy_from_slice(&record.fresh);
         left_y.copy_from_slice(&record.y_prev);
-        let concerns = |s: usize| anywhere || reach.touches(s);
+        let concerns = |s: usize| extent == Extent::Everywhere || reach.touches(s);
         network.wiring.gather(&record.y_prev, &mut record.fresh);
         network.externals_at(now.start, &mut record.fresh);
         let acted = |i: usize| left[i];
@@ -257,9 +258,12 @@ impl Engine {
     }
 
     /// The past does not predict the future of what the discontinuity reaches.
-    fn restart(&mut self, anywhere: bool) {
+    fn restart(&mut self, extent: Extent) {
         let Engine { record, exchange, policies, events, pair, .. } = self;
-        let reached = if anywhere { Reached::Everything } else { events.reach.reached() };
+        let reached = match extent {
+            Extent::Everywhere => Reached::Everything,
+            Extent::Found => events.reach.reached(),
+        };
         exchange.renew(&policies.schedule, &record.fresh, &record.y_prev);
         exchange.restart(&reached);
         policies.restart(&reached);
@@ -294,6 +298,15 @@ impl Engine {
 fn can_answer(network: &Network, s: usize) -> bool {
     let capabilities = &network.members[s].capabilities;
     capabilities.can_update || capabilities.can_refresh
+}
+
+/// How far a discontinuity may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// As far as [`Reach`] found.
+    Found,
+    /// Nobody knows.
+    Everywhere,
 }
 
 /// Something that was changed.

@@ -38,7 +38,7 @@ pub(super) fn solve(
             Some((input, change)) => not_settled(vec![input], change),
         };
     }
-    let possible = Structure::with_possible(still.network, true);
+    let possible = Structure::possible(still.network);
     along(&mut still, &possible, rules)?;
     match passes(&mut still, &possible, rules, rules.passes)? {
         None => Ok(u),

@@ -28,7 +28,7 @@ struct Position {
     quanta: f64,
 }
 
-/// The steps after a start or an event, on a grid: tiny ones, a short one, then those of the grid.
+/// The steps after a start or an event, on a grid: tiny ones, then each twice as long as the last one, then those of the grid.
 #[derive(Clone, Copy, Debug)]
 struct RunUp {
     /// Where it began, in seconds.
@@ -41,18 +41,26 @@ impl RunUp {
     /// The next end of one of its steps after `t`, on a grid of `step`; none if it is over.
     fn end_after(self, t: f64, step: f64) -> Option<f64> {
         let passed = (t - self.from) / step + MERGE * TINY;
-        let made = (passed / TINY).floor();
-        if made < f64::from(self.tiny) {
-            return Some(self.from + TINY * (made + 1.0) * step);
+        let tiny = TINY * f64::from(self.tiny);
+        if passed >= 1.0 {
+            return None;
         }
-        (passed < SHORT).then_some(self.from + SHORT * step)
+        if passed < tiny {
+            return Some(self.from + TINY * ((passed / TINY).floor() + 1.0) * step);
+        }
+        let (mut end, mut length) = (tiny, TINY);
+        while end <= passed {
+            length *= 2.0;
+            end += length;
+        }
+        Some(self.from + end * step)
     }
 }
 
-/// Lengths of a run-up, as shares of the step of the grid: what is wrong with the first tiny ones, by their size, weighs 1e-8 of
-/// the error of a whole step of order 0; the short one lets three nodes be apart by about as much as what is predicted from them.
-const TINY: f64 = 1e-4;
-const SHORT: f64 = 1e-2;
+/// The first steps of a run-up as a share of the step of the grid: what is wrong with them weighs 1e-6 of the error of a whole step of
+/// order 0. Steps then double: a parabola that is extended by more than its own nodes reach is useless where a signal is not
+/// smooth (the force of a square-root spring at the start of its motion).
+const TINY: f64 = 1e-3;
 
 /// A proposed step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,7 +134,8 @@ impl Clock {
         self.targets.announce(t, self.now.t);
     }
 
-    /// From here on a grid begins with `tiny` steps and a short one, so that inputs have a past early; on other paces nothing happens.
+    /// From here on a grid begins with `tiny` steps and some that double, so that inputs have a past early; on other paces nothing
+    /// happens.
     pub fn run_up(&mut self, tiny: u32) {
         if let Pace::Grid { quantum: None, .. } = self.pace {
             self.run_up = Some(RunUp { from: self.now.t, tiny });
@@ -143,8 +152,9 @@ impl Clock {
         let mut span = self.nominal(from, h);
         let mut shortened = self.clip(&mut span);
         if let (Some(run_up), Pace::Grid { step, .. }) = (self.run_up, self.pace)
-            && let Some(end) =
-                run_up.end_after(from.t, step).filter(|end| *end < span.end - MERGE * TINY * step)
+            && let Some(end) = run_up.end_after(from.t, step)
+            // What would be left of the grid's step is no shorter than half of this one.
+            && end + 0.5 * (end - span.start) < span.end
         {
             (span.end, span.h) = (end, end - span.start);
             shortened = true;
@@ -491,8 +501,12 @@ mod tests {
             }
             ends.push(span.end);
         }
-        let expected = [5e-5, 1e-4, 0.005, 0.5, 0.7, 0.70005, 0.7001, 0.705, 1.0];
-        assert_eq!(ends.len(), expected.len(), "{ends:?}");
-        assert!(ends.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{ends:?}");
+        // Two steps of 0.5 ms, then 1, 2, 4 … ms.
+        assert!(ends.windows(2).all(|w| w[1] > w[0]), "{ends:?}");
+        assert!((ends[0] - 0.5e-3).abs() < 1e-12 && (ends[1] - 1e-3).abs() < 1e-12, "{ends:?}");
+        for w in ends.windows(3).filter(|w| w[2] < 0.4 && w[0] > 1e-3) {
+            assert!(((w[2] - w[1]) / (w[1] - w[0]) - 2.0).abs() < 1e-6, "{ends:?}");
+        }
+        assert!([0.5, 0.7, 1.0].iter().all(|t| ends.contains(t)) && ends.len() < 25, "{ends:?}");
     }
 }

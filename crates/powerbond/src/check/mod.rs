@@ -265,10 +265,6 @@ impl System {
     /// start of a run; if that fails, [`Check::failure`] says why and the rest stands.
     pub fn check(&self) -> Result<Check, Error> {
         let mut looked = self.clone();
-        if let Refresh::Off = looked.method.refresh {
-            // Nobody is refreshed, but FMUs are asked whether they could be.
-            looked.method.refresh = Refresh::Some(Vec::new());
-        }
         if looked.is_fmu_alone() && looked.simulation.stop.is_none() {
             // No step is made: any time will do.
             looked.simulation.stop = Some(At::default(looked.simulation.start.value + 1.0));

@@ -124,7 +124,7 @@ impl Subject {
             return Ok(exact);
         }
         if self.reference.get().is_none() {
-            let file = self.file(Some(self.fine_step), "hold = 2\nrefresh = true", "");
+            let file = self.file(Some(self.fine_step), "hold = 2\nrefresh = true\nstart = \"plain\"", "");
             let _ = self.reference.set(Path::of(&file)?);
         }
         let path = self.reference.get().ok_or_else(|| Error::input(None, "no reference"))?;

@@ -48,6 +48,8 @@ pub(crate) struct Reach {
     jumping: usize,
     /// Members one of whose inputs jumps, or whose outputs do by themselves.
     touched: Vec<bool>,
+    /// Those of them whose outputs jump.
+    jumps: Vec<bool>,
 }
 
 impl Reach {
@@ -71,6 +73,7 @@ impl Reach {
             list: Vec::with_capacity(n),
             jumping: 0,
             touched: vec![false; network.members.len()],
+            jumps: vec![false; network.members.len()],
         }
     }
 
@@ -79,12 +82,14 @@ impl Reach {
         self.list.iter().for_each(|&(i, _)| self.reached[i as usize] = false);
         self.list.clear();
         self.touched.fill(false);
+        self.jumps.fill(false);
         self.jumping = 0;
     }
 
     /// Adds what jumps with the `outputs` of member `s`.
     pub fn add_member(&mut self, s: usize, outputs: Range<usize>) {
         self.touched[s] = true;
+        self.jumps[s] = true;
         let from = self.list.len();
         outputs.for_each(|output| self.feed(output, Break::Sharp));
         self.spread(from, Break::Sharp);
@@ -109,7 +114,9 @@ impl Reach {
     /// Adds what bends where inputs jump, and what curves where they bend.
     pub fn add_consequences(&mut self) {
         for k in 0..self.jumping {
-            self.touched[self.owner[self.list[k].0 as usize]] = true;
+            let input = self.list[k].0 as usize;
+            self.touched[self.owner[input]] = true;
+            self.jumps[self.owner[input]] |= !self.through[input].is_empty();
         }
         let bent = self.list.len();
         self.follow_up(0..self.jumping, bent, Break::Sharp);
@@ -134,6 +141,11 @@ impl Reach {
     /// Whether an input of member `s` jumps, or its outputs do by themselves.
     pub fn touches(&self, s: usize) -> bool {
         self.touched[s]
+    }
+
+    /// Whether outputs of member `s` jump: an input that they follow at the same instant does, or they do so by themselves.
+    pub fn jumps(&self, s: usize) -> bool {
+        self.jumps[s]
     }
 
     fn spread(&mut self, mut next: usize, how: Break) {
@@ -174,6 +186,7 @@ mod tests {
             list: Vec::new(),
             jumping: 0,
             touched: vec![false; n],
+            jumps: vec![false; n],
         }
     }
 

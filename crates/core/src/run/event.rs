@@ -26,6 +26,12 @@ pub(super) struct Events {
     deaf: Vec<usize>,
     /// Members that got another parameter now.
     retuned: Vec<usize>,
+    /// Members with variables that are only recorded, and that can be read again.
+    recorded: Vec<usize>,
+    /// Members that are updated whenever an input jumps.
+    updates: Vec<bool>,
+    /// Outputs that are not kept.
+    scratch: Vec<f64>,
     /// Inputs and outputs at the limit from the left.
     left: Vec<f64>,
     left_y: Vec<f64>,
@@ -45,11 +51,9 @@ impl Events {
             true => Some(Response::Reread),
             false => response(network, policies, s),
         };
-        // In Event Mode everything may change, and what is only recorded may follow inputs, too.
-        let always = |s: usize| {
-            let member = &network.members[s];
-            member.capabilities.can_update || (!member.probes.is_empty() && can_answer(network, s))
-        };
+        // In Event Mode everything may change.
+        let always = |s: usize| network.members[s].capabilities.can_update;
+        let is_recorded = |s: &usize| !network.members[*s].probes.is_empty() && !always(*s);
         let of = PlanOf {
             response: &answers,
             wanted: &|s| answers(s).is_some(),
@@ -63,14 +67,14 @@ impl Events {
             reach.clear();
             reach.add_jump(input);
             reach.add_consequences();
-            (0..touched.len()).for_each(|s| touched[s] |= reach.touches(s));
+            (0..touched.len()).for_each(|s| touched[s] |= reach.jumps(s));
         }
         let parameters = || settings.changes.iter().flat_map(|change| &change.parameters);
         for s in parameters().map(|parameter| parameter.member) {
             reach.clear();
             reach.add_member(s, network.members[s].outputs.clone());
             reach.add_consequences();
-            (0..touched.len()).for_each(|s| touched[s] |= reach.touches(s));
+            (0..touched.len()).for_each(|s| touched[s] |= reach.jumps(s));
         }
         reach.clear();
         let retuned = |s: usize| parameters().any(|p| p.member == s);
@@ -92,6 +96,9 @@ impl Events {
             bent: 0,
             changed: 0,
             retuned: Vec::with_capacity(network.members.len()),
+            recorded: (0..touched.len()).filter(is_recorded).filter(|&s| can_answer(network, s)).collect(),
+            updates: (0..touched.len()).map(always).collect(),
+            scratch: vec![0.0; network.n_outputs],
             left: vec![0.0; network.n_inputs],
             left_y: vec![0.0; network.n_outputs],
             asks: false,
@@ -219,10 +226,11 @@ impl Engine {
     /// Evaluates what the discontinuity touches with the new inputs, while time stands still.
     fn right_limits(&mut self, now: Span, extent: Extent) -> Result<(), RunError> {
         let Engine { network, record, events, policies, settings, .. } = self;
-        let Events { plan, reach, left, left_y, retuned, .. } = events;
+        let Events { plan, reach, left, left_y, retuned, recorded, updates, scratch, .. } = events;
         left.copy_from_slice(&record.fresh);
         left_y.copy_from_slice(&record.y_prev);
-        let concerns = |s: usize| extent == Extent::Everywhere || reach.touches(s);
+        let everywhere = extent == Extent::Everywhere;
+        let concerns = |s: usize| everywhere || reach.jumps(s) || (updates[s] && reach.touches(s));
         network.wiring.gather(&record.y_prev, &mut record.fresh);
         network.externals_at(now.start, &mut record.fresh);
         let acted = |i: usize| left[i];
@@ -252,6 +260,13 @@ impl Engine {
             }
         }
         plan.run(&mut still, concerns)?;
+        // What is only recorded may follow inputs, too; outputs that do not jump stay as they are.
+        scratch.copy_from_slice(still.y);
+        still.y = scratch;
+        for &s in recorded.iter().filter(|&&s| (everywhere || reach.touches(s)) && !concerns(s)) {
+            still.gather(s);
+            still.answer(s, Response::Reread)?;
+        }
         network.wiring.gather(&record.y_prev, &mut record.fresh);
         network.externals_at(now.start, &mut record.fresh);
         Ok(())

@@ -249,7 +249,9 @@ class Export(unittest.TestCase):
         self.coupled(parts, connections, 1e-3, 2000, recorded, {"wheel.road": 0.1}, {"wheel.far_end": "once"})
 
     def test_a_scenario_in_libcosim(self):
-        """Inputs that something feeds and inputs that nothing feeds; outputs change a step later there."""
+        """Inputs that something feeds and inputs that nothing feeds; outputs change a step later there.
+
+        None of them is fed through: what depends on an input at the same instant changes with it here, and a step later there."""
         parts = {"chassis": ("quarter-car/chassis", {}), "wheel": ("quarter-car/wheel-suspension", {})}
         connections = [
             ("chassis.velocity", "wheel.chassis_velocity", 1.0),
@@ -266,7 +268,6 @@ class Export(unittest.TestCase):
                 {"time": 0.6, "model": "chassis", "variable": "force", "action": "bias", "value": 50.0},
                 {"time": 0.8, "model": "chassis", "variable": "force", "value": -100.0},
                 {"time": 0.9, "model": "chassis", "variable": "force", "action": "reset"},
-                {"time": 1.0, "variable": "chassis_velocity", "value": 0.0},
                 {"time": 1.1, "variable": "road", "action": "bias", "value": -0.01},
             ],
             "end": 1.2,

@@ -5,7 +5,7 @@
 use super::known::{Known, KnownInput, MovedJump};
 use super::{Engine, Policies, Settings, response};
 use crate::error::RunError;
-use crate::feed_through::{Evidence, Reach, Reached, Structure};
+use crate::feed_through::{Reach, Reached, Structure};
 use crate::network::Network;
 use crate::observe::{EventView, Flow, Observer};
 use crate::step::{Improved, Moment, OutputsBefore, Plan, PlanOf, Response, Still};
@@ -61,34 +61,27 @@ impl Events {
             before: OutputsBefore::Known,
         };
         let mut reach = Reach::new(network);
-        let mut touched = vec![false; network.members.len()];
+        let members = 0..network.members.len();
+        // All that is known at once: a table may jump a million times.
         let changed = settings.changes.iter().flat_map(|change| change.rows.iter().map(|row| row.0));
-        for input in known.jumps.iter().map(|jump| jump.input).chain(changed) {
-            reach.clear();
-            reach.add_jump(input);
-            reach.add_consequences();
-            (0..touched.len()).for_each(|s| touched[s] |= reach.jumps(s));
-        }
-        let parameters = || settings.changes.iter().flat_map(|change| &change.parameters);
-        for s in parameters().map(|parameter| parameter.member) {
-            reach.clear();
+        known.jumps.iter().map(|jump| jump.input).chain(changed).for_each(|input| reach.add_jump(input));
+        let mut retuned = vec![false; members.len()];
+        for parameter in settings.changes.iter().flat_map(|change| &change.parameters) {
+            let s = parameter.member;
+            retuned[s] = true;
             reach.add_member(s, network.members[s].outputs.clone());
-            reach.add_consequences();
-            (0..touched.len()).for_each(|s| touched[s] |= reach.jumps(s));
         }
-        reach.clear();
-        let retuned = |s: usize| parameters().any(|p| p.member == s);
+        reach.add_consequences();
         let is_deaf = |s: &usize| {
             let member = &network.members[*s];
-            let feeds_through = match member.evidence {
-                Evidence::Unknown => false,
-                _ => !member.feed_through.is_empty(),
-            };
-            let feeds_jump = touched[*s] && feeds_through && answers(*s).is_none();
-            feeds_jump || retuned(*s) && !member.outputs.is_empty() && !can_answer(network, *s)
+            let feeds_through = member.knows_feed_through() && !member.feed_through.is_empty();
+            let feeds_jump = reach.jumps(*s) && feeds_through && answers(*s).is_none();
+            feeds_jump || retuned[*s] && !member.outputs.is_empty() && !can_answer(network, *s)
         };
+        let deaf = members.clone().filter(is_deaf).collect();
+        reach.clear();
         Events {
-            deaf: (0..touched.len()).filter(is_deaf).collect(),
+            deaf,
             plan: Plan::new(network, structure, &of, settings.loops),
             reach,
             known,
@@ -96,8 +89,8 @@ impl Events {
             bent: 0,
             changed: 0,
             retuned: Vec::with_capacity(network.members.len()),
-            recorded: (0..touched.len()).filter(is_recorded).filter(|&s| can_answer(network, s)).collect(),
-            updates: (0..touched.len()).map(always).collect(),
+            recorded: members.clone().filter(is_recorded).filter(|&s| can_answer(network, s)).collect(),
+            updates: members.map(always).collect(),
             scratch: vec![0.0; network.n_outputs],
             left: vec![0.0; network.n_inputs],
             left_y: vec![0.0; network.n_outputs],

@@ -52,9 +52,7 @@ impl Plan {
         };
         let mut follows = vec![false; network.n_inputs];
         structure.feeds_through.iter().flatten().for_each(|&i| follows[i] = true);
-        for external in &network.externals {
-            follows[external.input] |= network.feed_through.iter().any(|p| p.input == external.input);
-        }
+        network.feed_through.iter().for_each(|pair| follows[pair.input] = true);
         // What follows a known signal depends on nothing, whatever its place: those that it feeds come after it.
         let is_external = |input: usize| network.external_of_input[input].is_some();
         for external in &network.externals {

@@ -31,9 +31,9 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     if arguments.json {
         let method = |e: &&catalogue::Entry| {
             json!({
-                "kind": e.kind().key(), "name": e.name, "about": e.about, "paper": e.paper,
+                "kind": e.kind.key(), "name": e.name, "about": e.about, "paper": e.paper,
                 "knobs": e.knobs.iter().map(|k| json!({
-                    "name": k.name, "default": k.default, "unit": k.unit, "about": k.about,
+                    "name": k.name, "default": e.default_of(k), "unit": k.unit, "about": k.about,
                 })).collect::<Vec<_>>(),
             })
         };
@@ -57,7 +57,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     }
     let mut out = String::new();
     for kind in Kind::ALL {
-        let entries: Vec<_> = methods.iter().filter(|e| e.kind() == kind).collect();
+        let entries: Vec<_> = methods.iter().filter(|e| e.kind == kind).collect();
         if entries.is_empty() {
             continue;
         }
@@ -66,7 +66,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             let paper = if entry.paper.is_empty() { String::new() } else { format!("  [{}]", entry.paper) };
             out += &format!("  {:<13} {}{paper}\n", entry.name, entry.about);
             for knob in entry.knobs {
-                out += &line(knob.name, knob.about, knob.unit, Some(knob.default));
+                out += &line(knob.name, knob.about, knob.unit, Some(&entry.default_of(knob)));
             }
         }
         out.push('\n');

@@ -366,11 +366,8 @@ fn method(s: &Summary) -> String {
     let parts = parts.join(", ");
     match m["kind"]["kind"].as_str() {
         Some(whole) => {
-            let given = m["estimator"]["tolerance"].as_f64();
-            format!(
-                "{whole}, tolerance {:e}: {parts}",
-                given.unwrap_or(powerbond::catalogue::DEFAULT_TOLERANCE)
-            )
+            let tolerance = m["kind"]["tolerance"].as_f64().unwrap_or(f64::NAN);
+            format!("{whole}, tolerance {tolerance:e}: {parts}")
         }
         None => parts,
     }

@@ -1,6 +1,7 @@
 //! A run with results on disk.
 
 use crate::Error;
+use crate::catalogue::Method;
 use crate::diary::{self, Diary};
 use crate::pace::Paced;
 use crate::prepare::Prepared;
@@ -8,7 +9,7 @@ use crate::report::REPORT;
 use crate::results::{Format, JUMPS, Origin, Places, Recorder, SUMMARY, Summary, TABLES};
 use crate::scenario::Scenario;
 use crate::source::{At, Place};
-use crate::system::{Method, System};
+use crate::system::System;
 use powerbond_core::observe::{Both, Nobody, Observer};
 use powerbond_core::run::Outcome;
 use powerbond_fmi::process;
@@ -85,12 +86,12 @@ impl RunOptions {
             system.simulation.stop = Some(At::option(stop, format!("--duration {d}")));
         }
         if let Some(tolerance) = self.tolerance {
-            system.set_tolerance(given(tolerance, "--tolerance"))?;
+            system.set_tolerance(&given(tolerance, "--tolerance"))?;
         }
         if let Some(h) = self.step_size {
             system.simulation.step = Some(given(h, "--step-size"));
             // A step and nothing else: it is constant. With a tolerance it is the first one.
-            if system.method.is_implicit() && self.tolerance.is_none() {
+            if system.method.implicit && self.tolerance.is_none() {
                 system.method = Method::default();
             }
         }

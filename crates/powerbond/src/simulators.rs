@@ -1,7 +1,6 @@
 //! From what a file names to something that steps: a built-in model or an FMU.
 
 use crate::Error;
-use crate::catalogue::Nature;
 use crate::source::At;
 use crate::system::{FeedThroughSpec, FmuOptions, Given, SimulatorSpec, SubsystemSpec, System};
 use powerbond_core::subsystem::{FeedThrough, Subsystem};
@@ -162,7 +161,7 @@ fn fmu(
     }
     let remarks = remarks.into_iter().map(|text| format!("{name}: {text}")).collect();
     // The jump norm has an answer of its own to that: constant steps.
-    let varies = !system.method.controller.is(Nature::ConstantStep) && !system.method.is_steered_by_jumps();
+    let varies = !system.method.controller.is_constant() && !system.method.is_steered_by_jumps();
     if varies && instance.needs_constant_step() {
         return Err(Error::input(
             path.place(),

@@ -15,12 +15,12 @@ fn system(method: &str) -> System {
 }
 
 fn check(entry: &Entry, value: &str) {
-    let mut method = format!("{} = {value}", entry.kind().key());
-    if entry.kind() == Kind::Controller {
+    let mut method = format!("{} = {value}", entry.kind.key());
+    if entry.kind == Kind::Controller {
         method += "\nestimator = { kind = \"energy\", tolerance = 1e-3, energy_scale = 750.0 }";
     }
     let system = system(&method);
-    let chosen = match entry.kind() {
+    let chosen = match entry.kind {
         Kind::Method => system.method.kind.as_ref().map(|kind| kind.name()),
         Kind::Schedule => Some(system.method.schedule.name()),
         Kind::Hold => None,
@@ -37,19 +37,20 @@ fn check(entry: &Entry, value: &str) {
 fn every_method_runs_with_its_defaults() {
     for entry in ALL {
         let name = entry.name;
-        let is_order = entry.kind() == Kind::Hold && name.parse::<u8>().is_ok();
+        let is_order = entry.kind == Kind::Hold && name.parse::<u8>().is_ok();
         check(entry, &if is_order { name.to_owned() } else { format!("\"{name}\"") });
     }
 }
 
 #[test]
 fn every_word_of_every_knob_has_a_meaning() {
-    for entry in ALL.iter().filter(|e| e.kind() != Kind::Method) {
+    for entry in ALL.iter().filter(|e| e.kind != Kind::Method) {
         for knob in entry.knobs {
             let quoted = |words: &[&str]| words.iter().map(|w| format!("\"{w}\"")).collect();
             let values: Vec<String> = match knob.domain {
-                Domain::Choice(words) | Domain::NumberOrWord { words, .. } => quoted(words),
-                Domain::FeedThrough => quoted(&["none", "model", "identified"]),
+                Domain::Choice(words)
+                | Domain::NumberOrWord { words, .. }
+                | Domain::WordOrNumbersByName(words) => quoted(words),
                 Domain::Flag => vec!["false".to_owned(), "true".to_owned()],
                 Domain::Number { .. } | Domain::NumberByName { .. } | Domain::Names => Vec::new(),
             };
@@ -62,7 +63,7 @@ fn every_word_of_every_knob_has_a_meaning() {
 
 #[test]
 fn methods_are_listed_by_kind_and_no_name_is_there_twice() {
-    let names = |e: &Entry| (e.kind(), e.name);
+    let names = |e: &Entry| (e.kind, e.name);
     let by_kind: Vec<_> = Kind::ALL.into_iter().flat_map(of_kind).map(names).collect();
     assert_eq!(by_kind, ALL.iter().map(names).collect::<Vec<_>>());
     assert_eq!(by_kind.iter().collect::<BTreeSet<_>>().len(), ALL.len());

@@ -193,7 +193,7 @@ fn methods_lists_the_catalogue_and_the_models() {
     }
     let has = |list: &[Value], name: &str| list.iter().any(|e| e["name"] == name);
     let listed: Vec<_> = methods.iter().map(|m| (m["kind"].as_str(), m["name"].as_str())).collect();
-    let known: Vec<_> = catalogue::ALL.iter().map(|e| (Some(e.kind().key()), Some(e.name))).collect();
+    let known: Vec<_> = catalogue::ALL.iter().map(|e| (Some(e.kind.key()), Some(e.name))).collect();
     assert_eq!(listed, known);
     let text = lab.powerbond(&["methods"]);
     let is_method = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");

@@ -13,9 +13,9 @@ pub struct Pi {
     pub first_step: f64,
     /// α_s, 0.8 to 0.9.
     pub safety: f64,
-    /// kI; `None`: 0.3/k with k the order of the estimate.
+    /// kI; `None`: [`Pi::INTEGRAL_GAIN`]/k with k the order of the estimate.
     pub integral_gain: Option<f64>,
-    /// kP; `None`: 0.4/k.
+    /// kP; `None`: [`Pi::PROPORTIONAL_GAIN`]/k.
     pub proportional_gain: Option<f64>,
     /// Bounds.
     pub limits: StepBounds,
@@ -34,18 +34,27 @@ pub struct Pi {
 const OPENED: f64 = 0.1;
 
 impl Pi {
+    /// α_s, where none is given.
+    pub const SAFETY: f64 = 0.8;
+    /// kI times the order of the estimate, where none is given.
+    pub const INTEGRAL_GAIN: f64 = 0.3;
+    /// kP times the order of the estimate, where none is given.
+    pub const PROPORTIONAL_GAIN: f64 = 0.4;
+    /// What the last error counts as at least, where nothing else is said.
+    pub const ERROR_FLOOR: f64 = 1e-3;
+
     /// ECCO with the gains of sadjina2017.
     pub fn ecco(first_step: f64, limits: StepBounds) -> Self {
         Pi {
             first_step,
-            safety: 0.8,
+            safety: Self::SAFETY,
             integral_gain: None,
             proportional_gain: None,
             limits,
             opening_rate: None,
             opened: false,
             age: 0,
-            ln_error_floor: 1e-3f64.ln(),
+            ln_error_floor: Self::ERROR_FLOOR.ln(),
             past: [0.0; 2],
         }
     }
@@ -63,8 +72,8 @@ impl Pi {
 
     /// The wanted factor for the logarithms of the errors `e` (newest) and `before`.
     fn factor(&self, e: f64, before: f64, order: f64) -> f64 {
-        let ki = self.integral_gain.unwrap_or(0.3 / order);
-        let kp = self.proportional_gain.unwrap_or(0.4 / order);
+        let ki = self.integral_gain.unwrap_or(Self::INTEGRAL_GAIN / order);
+        let kp = self.proportional_gain.unwrap_or(Self::PROPORTIONAL_GAIN / order);
         if e == f64::NEG_INFINITY {
             return f64::INFINITY;
         }

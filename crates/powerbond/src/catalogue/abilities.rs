@@ -1,6 +1,6 @@
 //! What methods need subsystems to be able to do, and what happens where one is not.
 
-use super::{Entry, Kind, Nature, of_kind};
+use super::{Entry, Kind, of_kind};
 use powerbond_core::network::Member;
 
 /// Something that a subsystem can do beyond stepping.
@@ -82,7 +82,7 @@ impl Without {
 
 /// The methods of a kind that do without an ability, quoted.
 pub fn without(kind: Kind, ability: Ability) -> String {
-    let can = |e: &&'static Entry| e.nature != Nature::Nothing && e.uses.is_none_or(|(a, _)| a != ability);
+    let can = |e: &&'static Entry| !e.is_none() && e.uses.is_none_or(|(a, _)| a != ability);
     let names: Vec<String> = of_kind(kind).filter(can).map(|e| format!("\"{}\"", e.name)).collect();
     names.join(", ")
 }

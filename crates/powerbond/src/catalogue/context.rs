@@ -1,10 +1,11 @@
 //! What is known of a system when its policies are made.
 
-use super::KnobValue;
+use super::PerVariable;
 use crate::Error;
-use crate::source::At;
+use crate::source::Place;
 use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{NameIndex, Names, Network, VariableName};
+use powerbond_core::subsystem::ValueKind;
 use powerbond_core::suggest::hint;
 
 /// What policies need to know of the system they are built for.
@@ -52,31 +53,48 @@ impl Context<'_> {
             .unwrap_or(0)
     }
 
-    /// One number per variable of `list`: the common one, or that of its name, or `default`.
+    /// One number per variable of `list`: the common one, or that of its name, or `default`. `knob` gets what is used.
     pub fn per_variable(
         &self,
-        knob: Option<&At<KnobValue>>,
+        knob: &mut Option<PerVariable>,
+        place: Option<Place>,
         list: &[VariableName],
         what: &str,
         default: impl Fn(usize) -> f64,
     ) -> Result<Vec<f64>, Error> {
-        let mut values: Vec<f64> = (0..list.len()).map(&default).collect();
-        match knob.map(|k| (&k.value, k)) {
-            Some((KnobValue::Number(x), _)) => values.fill(*x),
-            Some((KnobValue::ByName(given), at)) => {
-                let texts: Vec<String> = list.iter().map(VariableName::to_string).collect();
-                let places: NameIndex<&str> = texts.iter().map(String::as_str).collect();
-                for (name, x) in given {
-                    let Some(i) = places.place(name.as_str()) else {
-                        let hint = hint(name, texts.iter().map(String::as_str));
-                        let message = format!("`{name}` is no {what} that is exchanged.{hint}");
-                        return Err(Error::input(at.place(), message));
-                    };
-                    values[i] = *x;
-                }
+        let mut values: Vec<f64> = match knob {
+            Some(PerVariable::All(x)) => vec![*x; list.len()],
+            _ => (0..list.len()).map(&default).collect(),
+        };
+        if let Some(PerVariable::ByName(given)) = knob {
+            let texts: Vec<String> = list.iter().map(VariableName::to_string).collect();
+            let places: NameIndex<&str> = texts.iter().map(String::as_str).collect();
+            for (name, x) in given {
+                let Some(i) = places.place(name.as_str()) else {
+                    let hint = hint(name, texts.iter().map(String::as_str));
+                    let message = format!("`{name}` is not an {what} that is exchanged.{hint}");
+                    return Err(Error::input(place, message));
+                };
+                values[i] = *x;
             }
-            _ => {}
         }
+        *knob = Some(match &values[..] {
+            [first, rest @ ..] if rest.iter().all(|x| x == first) => PerVariable::All(*first),
+            _ => PerVariable::ByName(
+                list.iter().map(VariableName::to_string).zip(values.iter().copied()).collect(),
+            ),
+        });
         Ok(values)
     }
+}
+
+/// Whether an input is an integer, a boolean or an enumeration: such inputs are held, never extrapolated.
+pub fn is_discrete(network: &Network, input: usize) -> bool {
+    network.input_variable(input).kind != ValueKind::Real
+}
+
+/// Whether steps of `h` would take for ever, or do not move the clock at all.
+pub fn never_ends(start: f64, duration: f64, h: f64) -> bool {
+    let end = start + duration;
+    duration / h > 1e13 || start + h == start || end - h == end
 }

@@ -1,17 +1,70 @@
 //! How inputs are held.
 
-use super::{Ability, Context, Entry, Make, Nature, Without};
+use super::{Ability, Context, Entry, Kind, KnobValue, Part, Without};
 use powerbond_core::hold::{Hold, Polynomial, VariableOrder};
+
+/// How inputs are held over a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldOrder {
+    /// With the polynomial of this order, 0 to 2, through their last values.
+    Fixed(u8),
+    /// With the order, 0 to 2, whose prediction defects were the smallest.
+    Variable,
+}
+
+/// The highest order.
+pub const MAX_ORDER: u8 = 2;
+
+impl HoldOrder {
+    /// The order; the highest one if it varies.
+    pub fn max(self) -> u8 {
+        match self {
+            HoldOrder::Fixed(order) => order,
+            HoldOrder::Variable => MAX_ORDER,
+        }
+    }
+
+    /// Whether it varies.
+    pub fn varies(self) -> bool {
+        self == HoldOrder::Variable
+    }
+
+    /// Its entry; that of the highest order for one that there is not.
+    pub fn entry(self) -> &'static Entry {
+        match self {
+            HoldOrder::Fixed(0) => &ZERO,
+            HoldOrder::Fixed(1) => &FIRST,
+            HoldOrder::Fixed(_) => &SECOND,
+            HoldOrder::Variable => &VARIABLE,
+        }
+    }
+
+    /// The policy that holds every input with its order of the context.
+    pub fn make(self, context: &Context<'_>) -> Box<dyn Hold> {
+        match self {
+            HoldOrder::Fixed(_) => polynomial(context),
+            HoldOrder::Variable => variable(context),
+        }
+    }
+
+    /// As in files.
+    pub fn to_json(self) -> serde_json::Value {
+        match self {
+            HoldOrder::Fixed(order) => order.into(),
+            HoldOrder::Variable => VARIABLE.name.into(),
+        }
+    }
+}
 
 /// Order 0.
 pub const ZERO: Entry = Entry {
+    kind: Kind::Hold,
     name: "0",
     about: "inputs stay constant over a step",
     paper: "",
     knobs: &[],
     uses: None,
-    nature: Nature::Plain,
-    make: Make::Hold { order: Some(0), make: polynomial },
+    plain: || Box::new(Order(&ZERO)),
 };
 
 /// Order 1.
@@ -19,10 +72,9 @@ pub const FIRST: Entry = Entry {
     name: "1",
     about: "inputs follow the line through their last two values at their true times",
     paper: "arnold2013 eq. 9",
-    knobs: &[],
     uses: Some((Ability::InputDerivatives(1), Without::LowerOrder)),
-    nature: Nature::Plain,
-    make: Make::Hold { order: Some(1), make: polynomial },
+    plain: || Box::new(Order(&FIRST)),
+    ..ZERO
 };
 
 /// Order 2.
@@ -30,22 +82,34 @@ pub const SECOND: Entry = Entry {
     name: "2",
     about: "inputs follow the parabola through their last three values at their true times",
     paper: "arnold2013 eq. 9",
-    knobs: &[],
     uses: Some((Ability::InputDerivatives(2), Without::LowerOrder)),
-    nature: Nature::Plain,
-    make: Make::Hold { order: Some(2), make: polynomial },
+    plain: || Box::new(Order(&SECOND)),
+    ..ZERO
 };
 
 /// An order that varies.
 pub const VARIABLE: Entry = Entry {
     name: "variable",
     about: "each input is held with the order, 0 to 2, whose jumps were the smallest",
-    paper: "",
-    knobs: &[],
-    uses: None,
-    nature: Nature::Plain,
-    make: Make::Hold { order: None, make: variable },
+    plain: || Box::new(Order(&VARIABLE)),
+    ..ZERO
 };
+
+/// A hold has no knobs.
+#[derive(Debug)]
+struct Order(&'static Entry);
+
+impl Part for Order {
+    fn entry(&self) -> &'static Entry {
+        self.0
+    }
+
+    fn get(&self, _knob: &str) -> Option<KnobValue> {
+        None
+    }
+
+    fn set(&mut self, _knob: &str, _value: KnobValue) {}
+}
 
 fn polynomial(context: &Context<'_>) -> Box<dyn Hold> {
     let owner = |i: usize| &context.network.members[context.network.owner_of_input[i]];

@@ -1,29 +1,42 @@
 //! The one place where names become types: every method with its knobs, defaults, source and how it is made.
 //!
-//! `powerbond methods`, the file schema and the messages about unknown names all come from this list.
+//! `powerbond methods`, the file schema and the messages about unknown names all come from [`ALL`]. In a program, a method is a
+//! struct whose fields are its knobs:
+//!
+//! ```
+//! use powerbond::catalogue::controllers::Ecco;
+//! use powerbond::catalogue::{Method, estimators, holds::HoldOrder};
+//!
+//! let method = Method {
+//!     hold: HoldOrder::Fixed(1),
+//!     estimator: estimators::Energy { tolerance: 1e-4, ..Default::default() }.into(),
+//!     controller: Ecco { max_step: Some(0.01), ..Default::default() }.into(),
+//!     ..Method::default()
+//! };
+//! # let _ = method;
+//! ```
 
 mod abilities;
-mod auto;
+mod knob;
+mod part;
 mod context;
-pub mod controllers;
+pub mod schedules;
+pub mod holds;
 pub mod corrections;
 pub mod estimators;
-pub mod holds;
-mod knob;
-mod make;
+pub mod controllers;
 pub mod methods;
-pub mod schedules;
-mod spec;
+mod feeding;
+mod method;
+mod read;
 
+pub use crate::knobs;
 pub use abilities::{Ability, Without, without};
-pub use auto::{Class, Feeding, feeds, feeds_through, too_wide};
-pub use context::Context;
-pub use controllers::clamps;
-pub use corrections::settle_gains;
-pub use estimators::FIRST_STEP;
-pub use knob::{Domain, Knob};
-pub use make::{Make, MakeOf, controller, correction, estimator, extrapolation, schedule, whole_method};
-pub use spec::{KnobValue, PolicySpec, check_knob, knob_number};
+pub use context::{Context, is_discrete, never_ends};
+pub use feeding::{Class, Feeding, feeds, feeds_through, too_wide};
+pub use knob::{BY_RULE, Domain, Knob, KnobField, KnobValue, PerVariable, Word};
+pub use method::{Identify, Method, Refresh};
+pub use part::{Choice, Chosen, CloneMake, Make, Own, Part, Written};
 
 /// Every method, in the order in which they are shown.
 pub const ALL: &[Entry] = &[
@@ -51,6 +64,8 @@ pub const ALL: &[Entry] = &[
 /// A method of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
+    /// What it is for.
+    pub kind: Kind,
     /// Its name in files.
     pub name: &'static str,
     /// One line.
@@ -61,21 +76,27 @@ pub struct Entry {
     pub knobs: &'static [Knob],
     /// What it uses of every subsystem, and what happens where that is missing. With its knobs at their defaults.
     pub uses: Option<(Ability, Without)>,
-    /// What others have to know of it.
-    pub nature: Nature,
-    /// How it is made, which is also what it is for.
-    pub make: Make,
+    /// The method with its defaults.
+    pub plain: fn() -> Box<dyn Part>,
 }
 
 impl Entry {
-    /// What it is for.
-    pub const fn kind(&self) -> Kind {
-        self.make.kind()
+    /// What holds for a knob that is not given: a value, or the rule by which the system decides.
+    pub fn default_of(&self, knob: &Knob) -> String {
+        match knob.rule {
+            Some(rule) => rule(),
+            None => (self.plain)().get(knob.name).map_or(String::new(), |value| value.to_string()),
+        }
     }
 
     /// Whether both are the same method.
     pub fn is(&self, other: &Entry) -> bool {
-        self.kind() == other.kind() && self.name == other.name
+        self.kind == other.kind && self.name == other.name
+    }
+
+    /// Whether it stands for having none of its kind.
+    pub fn is_none(&self) -> bool {
+        self.is(&corrections::NONE) || self.is(&estimators::NONE)
     }
 }
 
@@ -114,29 +135,9 @@ impl Kind {
     }
 }
 
-/// What the rest of the library has to know of a method, beyond its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nature {
-    /// Nothing.
-    Plain,
-    /// It stands for having none of its kind.
-    Nothing,
-    /// A controller that keeps the step constant: it needs no estimator.
-    ConstantStep,
-    /// A schedule in which subsystems step one after the other.
-    Sequential,
-    /// An estimator that needs small first steps to find the scales of all inputs.
-    JumpNorm,
-    /// An estimator that compares pairs of steps with big ones.
-    PairsOfSteps,
-}
-
-/// The tolerance of `auto` where none is given.
-pub const DEFAULT_TOLERANCE: f64 = 1e-3;
-
 /// The methods of one kind.
 pub fn of_kind(kind: Kind) -> impl Iterator<Item = &'static Entry> {
-    ALL.iter().filter(move |e| e.kind() == kind)
+    ALL.iter().filter(move |e| e.kind == kind)
 }
 
 /// The method of a kind with a name.

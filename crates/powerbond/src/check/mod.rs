@@ -5,11 +5,13 @@ mod layout;
 mod marks;
 mod svg;
 
-use crate::catalogue::{self, Ability, Entry, Kind, Make, Nature, Without};
+use crate::catalogue::corrections::Gains;
+use crate::catalogue::holds::HoldOrder;
+use crate::catalogue::{self, Ability, Entry, Kind, Refresh, Without};
 use crate::number::short;
 use crate::simulators;
 use crate::source::At;
-use crate::system::{Refresh, SimulatorSpec};
+use crate::system::SimulatorSpec;
 use crate::{Error, Prepared, System};
 use powerbond_core::feed_through::{AlgebraicLoop, Asymptotics, FeedThroughPair, GainSource, Structure};
 use powerbond_core::hold::InputFeed;
@@ -432,7 +434,7 @@ fn estimate_warnings(
 ) -> Vec<String> {
     let m = &system.method;
     let mut warnings = Vec::new();
-    if !std::iter::once(&m.estimator).chain(&m.monitors).any(|e| e.is(Nature::PairsOfSteps)) {
+    if !m.estimators().any(|e| e.compares_pairs()) {
         return warnings;
     }
     let (network, names) = (prepared.engine.network(), &prepared.names);
@@ -453,8 +455,8 @@ fn estimate_warnings(
             reason(*quality)
         ));
     }
-    let corrected = !m.correction.is(Nature::Nothing);
-    if m.schedule.is(Nature::Sequential) || corrected {
+    let corrected = !m.correction.is_none();
+    if m.schedule.is_sequential() || corrected {
         let what = if corrected { m.correction.name() } else { m.schedule.name() };
         warnings.push(format!(
             "the constants of the Richardson estimate are those of extrapolated inputs; with `{what}` it is likely to be too large"
@@ -491,7 +493,7 @@ fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> 
         system.method.holds.iter().map(|(name, _)| &name.value).collect();
     let hold = |input: usize| {
         let own = own_holds.place(&names.inputs[input]);
-        own.map_or(system.method.hold, |n| system.method.holds[n].1)
+        own.map_or(system.method.hold.max(), |n| system.method.holds[n].1)
     };
     let mut through: Vec<Vec<String>> = vec![Vec::new(); network.n_outputs];
     for pair in &network.feed_through {
@@ -587,27 +589,26 @@ fn bonds(prepared: &Prepared) -> Vec<BondCheck> {
 
 fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
     let m = &system.method;
-    let spec = |e: &Entry| m.specs().find(|spec| spec.entry.value.is(e));
-    let chosen = |e: &Entry| match e.make {
-        Make::Hold { order: Some(order), .. } if !m.variable_hold => {
-            m.hold == order || m.holds.iter().any(|h| h.1 == order)
-        }
-        Make::Hold { order, .. } => m.hold_order() == order,
-        _ => spec(e).is_some(),
+    let parts = m.parts();
+    let part = |e: &Entry| parts.iter().find(|part| part.entry().is(e));
+    let own_holds = || m.holds.iter().map(|&(_, order)| HoldOrder::Fixed(order)).filter(|_| !m.hold.varies());
+    let chosen = |e: &Entry| {
+        let is_hold = std::iter::once(m.hold).chain(own_holds()).any(|hold| hold.entry().is(e));
+        is_hold || part(e).is_some()
     };
     let mut list: Vec<MethodCheck> = catalogue::ALL
         .iter()
-        .filter(|e| e.nature != Nature::Nothing)
+        .filter(|e| !e.is_none())
         .map(|e| {
-            let given = |knob: &str| spec(e).is_some_and(|spec| spec.knob(knob).is_some());
+            let given = |knob: &str| part(e).is_some_and(|part| part.get(knob).is_some());
             let uses = e.uses.filter(|(_, without)| match without {
                 Without::KnobNeeded(knob) => !given(knob),
                 Without::Refused | Without::LowerOrder | Without::Differences | Without::LeftOut => true,
             });
-            method(prepared, e.kind().key(), e.name.to_owned(), chosen(e), uses)
+            method(prepared, e.kind.key(), e.name.to_owned(), chosen(e), uses)
         })
         .collect();
-    let model = m.correction.word("feed_through", "none") == "model";
+    let model = *m.correction.gains() == Gains::Model;
     let derivatives = Some((Ability::FeedThroughValues, Without::Refused));
     let name = "nepce, feed_through = \"model\"".to_owned();
     list.push(method(prepared, Kind::Correction.key(), name, model, derivatives));

@@ -1,8 +1,8 @@
 //! When a run starts and stops, and in what steps.
 
-use super::inputs::is_discrete;
 use crate::Error;
-use crate::catalogue::{self, Nature, PolicySpec};
+use crate::catalogue::controllers::{Controller, Fixed};
+use crate::catalogue::{self, Chosen, is_discrete, never_ends};
 use crate::number::short;
 use crate::source::{At, Place};
 use crate::system::{MAX_RATE, System};
@@ -123,7 +123,7 @@ impl System {
 
     /// Says that the first step is longer or shorter than what the controller may take.
     pub(super) fn warn_of_first_step(&self, step: f64, warnings: &mut Vec<String>) {
-        let clamps = catalogue::clamps(&self.method.controller, step);
+        let clamps = self.method.controller.clamps(step);
         if let (Some(at), Some((bound, limit))) = (&self.simulation.step, clamps) {
             let place = at.prefix();
             warnings.push(format!(
@@ -190,9 +190,9 @@ impl System {
         names: &Names,
         (duration, step): (f64, f64),
         warnings: &mut Vec<String>,
-    ) -> (PolicySpec, f64) {
+    ) -> (Chosen<Controller>, f64) {
         let wanted = &self.method.controller;
-        if !self.method.is_steered_by_jumps() || wanted.is(Nature::ConstantStep) {
+        if !self.method.is_steered_by_jumps() || wanted.is_constant() {
             return (wanted.clone(), step);
         }
         let exchanged = |i: usize| network.wiring.is_coupled(i) && !is_discrete(network, i);
@@ -202,7 +202,7 @@ impl System {
             format!("`{}` takes steps of one length only", names.subsystems[s])
         } else {
             let given = self.simulation.step.as_ref().map(|at| at.value);
-            return (wanted.clone(), given.unwrap_or(catalogue::FIRST_STEP * duration));
+            return (wanted.clone(), given.unwrap_or(catalogue::estimators::FIRST_STEP * duration));
         };
         // Nobody chose this step: it may as well be a multiple of what a subsystem steps in.
         let step = if self.simulation.step.is_none() { whole_steps(network, step) } else { step };
@@ -210,7 +210,7 @@ impl System {
             "{why}: the step is constant, {} s; `step` in `[simulation]` sets another",
             short(step)
         ));
-        (PolicySpec::of(&catalogue::controllers::FIXED), step)
+        (Fixed.into(), step)
     }
 }
 
@@ -226,10 +226,4 @@ pub(crate) fn default_step(network: &Network, duration: f64) -> f64 {
 fn whole_steps(network: &Network, step: f64) -> f64 {
     let own = network.members.iter().filter_map(|m| m.capabilities.fixed_step).fold(0.0, f64::max);
     if own > 0.0 { own * (step / own).floor().max(1.0) } else { step }
-}
-
-/// Whether steps of `h` would take for ever, or do not move the clock at all.
-pub(crate) fn never_ends(start: f64, duration: f64, h: f64) -> bool {
-    let end = start + duration;
-    duration / h > 1e13 || start + h == start || end - h == end
 }

@@ -1,9 +1,9 @@
 //! How inputs are held, and what the verdict wants to know of them.
 
 use crate::Error;
+use crate::catalogue::is_discrete;
 use crate::system::System;
 use powerbond_core::network::{NameIndex, Names, Network, VariableName};
-use powerbond_core::subsystem::ValueKind;
 use powerbond_core::suggest::hint;
 
 impl System {
@@ -20,7 +20,7 @@ impl System {
 
     /// The orders that the file wants.
     fn hold_orders(&self, names: &Names) -> Result<Vec<u8>, Error> {
-        let mut holds = vec![self.method.hold; names.inputs.len()];
+        let mut holds = vec![self.method.hold.max(); names.inputs.len()];
         let inputs: NameIndex<&VariableName> = names.inputs.iter().collect();
         for (name, order) in &self.method.holds {
             let Some(i) = inputs.place(&name.value) else {
@@ -28,7 +28,7 @@ impl System {
                 let hint = hint(&name.value.to_string(), texts.iter().map(String::as_str));
                 return Err(Error::input(
                     name.place(),
-                    format!("`{}` is no input that is fed.{hint}", name.value),
+                    format!("`{}` is not a connected input.{hint}", name.value),
                 ));
             };
             holds[i] = *order;
@@ -45,7 +45,7 @@ impl System {
         rates: &[u32],
         warnings: &mut Vec<String>,
     ) {
-        if self.method.variable_hold {
+        if self.method.hold.varies() {
             return;
         }
         for (i, &order) in holds.iter().enumerate() {
@@ -68,7 +68,7 @@ impl System {
         holds: &[u8],
     ) -> Result<Vec<String>, Error> {
         let place = self.method.slopes.place();
-        if self.method.variable_hold {
+        if self.method.hold.varies() {
             let message = "`slopes = \"outputs\"` goes with a hold order of its own, not with one that varies; write `hold = 1` or 2";
             return Err(Error::input(place, message));
         }
@@ -124,9 +124,4 @@ pub(super) fn twins(network: &Network) -> Vec<Option<usize>> {
         end.as_ref().and_then(|(from, to, unit)| backward.get(&(*to, *from, unit.as_str())).copied())
     };
     ends.iter().map(twin).collect()
-}
-
-/// Whether an input is a whole number, a boolean or an enumeration: such inputs are held, never extrapolated.
-pub(crate) fn is_discrete(network: &Network, input: usize) -> bool {
-    network.input_variable(input).kind != ValueKind::Real
 }

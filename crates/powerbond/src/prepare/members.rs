@@ -1,10 +1,12 @@
 //! What is done with single subsystems: refresh, identification, probing, going back.
 
-use super::inputs::is_discrete;
 use crate::Error;
-use crate::catalogue::{self, Ability, Kind, PolicySpec, Without, feeds_through};
+use crate::catalogue::corrections::Gains;
+use crate::catalogue::{
+    self, Ability, Choice, Identify, Kind, Part, Refresh, Without, Written, feeds_through, is_discrete,
+};
 use crate::source::{At, Place};
-use crate::system::{FeedThroughSpec, Identify, Refresh, System};
+use crate::system::{FeedThroughSpec, System};
 use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::feed_through::{Probe, ProbeOutcome, probe};
 use powerbond_core::network::{NameIndex, Names, Network};
@@ -58,8 +60,8 @@ impl System {
             Identify::All => (0..network.members.len()).filter(fed).collect(),
             Identify::Some(list) => subsystems(names, list)?,
         };
-        let known = match self.method.correction.word("feed_through", "none") {
-            "identified" => (0..network.members.len()).filter(fed).collect(),
+        let known = match self.method.correction.gains() {
+            Gains::Identified => (0..network.members.len()).filter(fed).collect(),
             _ => Vec::new(),
         };
         for &s in improved.iter().filter(|&&s| catalogue::too_wide(network, s)) {
@@ -123,19 +125,24 @@ impl System {
     /// Methods that take steps back need every subsystem to be able to.
     pub(super) fn check_way_back(&self, network: &Network, names: &Names) -> Result<(), Error> {
         let m = &self.method;
-        let needs = |spec: &&PolicySpec| spec.entry.value.uses == Some((Ability::Restore, Without::Refused));
+        let needs = |(part, _): &(&dyn Part, &Written)| {
+            part.entry().uses == Some((Ability::Restore, Without::Refused))
+        };
         let stuck = network.members.iter().position(|member| !Ability::Restore.is_in(member));
-        let mut chosen = std::iter::once(&m.estimator).chain(&m.monitors).chain([&m.controller]);
-        let (Some(stuck), Some(spec)) = (stuck, chosen.find(needs)) else { return Ok(()) };
+        let mut chosen: Vec<(&dyn Part, &Written)> =
+            m.estimators().map(|estimator| (estimator.part(), &estimator.written)).collect();
+        chosen.push((m.controller.part(), &m.controller.written));
+        let needy = chosen.into_iter().find(needs);
+        let (Some(stuck), Some((part, written))) = (stuck, needy) else { return Ok(()) };
         let without = |kind: Kind| catalogue::without(kind, Ability::Restore);
         Err(Error::input(
-            spec.entry.place(),
+            written.entry.clone(),
             format!(
                 "`{}` cannot go back to a saved state, and {} `{}` takes steps back. Without that work the estimators {} with the \
                  controllers {}",
                 names.subsystems[stuck],
-                spec.entry.value.kind().key(),
-                spec.name(),
+                part.entry().kind.key(),
+                part.entry().name,
                 without(Kind::Estimator),
                 without(Kind::Controller)
             ),

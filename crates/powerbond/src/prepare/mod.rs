@@ -6,11 +6,11 @@ mod inputs;
 mod members;
 mod record;
 
-pub(crate) use experiment::{default_step, never_ends};
-pub(crate) use inputs::is_discrete;
+pub(crate) use experiment::default_step;
 
 use crate::Error;
-use crate::catalogue::{self, Class, Context, Nature, PolicySpec};
+use crate::catalogue::controllers::Controller;
+use crate::catalogue::{self, Chosen, Class, Context, Method, is_discrete};
 use crate::declare;
 use crate::number::short;
 use crate::open_ends;
@@ -52,6 +52,8 @@ pub struct Prepared {
     pub ports: Vec<Vec<String>>,
     /// What is recorded, by name and place.
     pub columns: Vec<(VariableName, Column)>,
+    /// The method with every knob as it is used.
+    pub method: Method,
     /// Names of the estimators; the first one drives the step size.
     pub estimators: Vec<&'static str>,
     /// The first estimator drives the step size.
@@ -132,7 +134,7 @@ impl System {
             builder.build().map_err(|e| Error::input(self.place_of(&e), self.advise(&e)))?;
 
         self.probe_feed_through(&mut network, &names, &Setup { start, stop }, &mut warnings)?;
-        catalogue::settle_gains(&self.method.correction, &mut network, &names)?;
+        self.method.correction.settle_gains(&mut network, &names)?;
         let holds = self.holds(&network, &names)?;
         let rates = self.rates(&names, step)?;
         self.warn_of_holds(&network, &names, &holds, &rates, &mut warnings);
@@ -141,7 +143,7 @@ impl System {
         }
         self.warn_of_first_step(step, &mut warnings);
         let (controller, step) = self.steering(&network, &names, (stop - start, step), &mut warnings);
-        let adaptive = !controller.is(Nature::ConstantStep);
+        let adaptive = !controller.is_constant();
         let quantum = self.own_steps(&network, &names, &rates, step, adaptive)?;
         let refresh = self.refreshed(&network, &names)?;
         let classes = network.members.iter().map(Class::of).collect();
@@ -151,7 +153,7 @@ impl System {
             network: &network,
             names: &names,
             holds: &holds,
-            variable_hold: self.method.variable_hold,
+            variable_hold: self.method.hold.varies(),
             feeds: &feeds,
             rates: &rates,
             start,
@@ -164,7 +166,7 @@ impl System {
                 .map(|&b| (self.bonds[b].tolerance, self.bonds[b].energy_scale))
                 .collect(),
         };
-        let (policies, estimators) = self.policies(&controller, identifier, &context)?;
+        let (policies, estimators, method) = self.policies(controller, identifier, &context)?;
         let verdict = Verdict::new(
             &network,
             &Circumstances {
@@ -191,6 +193,7 @@ impl System {
             engine: Engine::new(network, policies, settings),
             names,
             columns,
+            method,
             estimators,
             adaptive,
             timings,
@@ -274,25 +277,25 @@ impl System {
         Ok(builder)
     }
 
-    /// The policies, and the names of the estimators among them.
+    /// The policies, the names of the estimators among them, and the method with every knob as it is used.
     fn policies(
         &self,
-        controller: &PolicySpec,
+        controller: Chosen<Controller>,
         identifier: Option<Identifier>,
         context: &Context<'_>,
-    ) -> Result<(Policies, Vec<&'static str>), Error> {
-        let method = &self.method;
+    ) -> Result<(Policies, Vec<&'static str>, Method), Error> {
+        let mut method = Method { controller, ..self.method.clone() };
         self.check_way_back(context.network, context.names)?;
         let (mut estimators, mut names) = (Vec::new(), Vec::new());
-        for spec in std::iter::once(&method.estimator).chain(&method.monitors) {
-            if let Some(estimator) = catalogue::estimator(spec, context)? {
+        for chosen in std::iter::once(&mut method.estimator).chain(&mut method.monitors) {
+            if let Some(estimator) = chosen.make(context)? {
                 estimators.push(estimator);
-                names.push(spec.name());
+                names.push(chosen.name());
             }
         }
-        if !controller.is(Nature::ConstantStep) && method.estimator.is(Nature::Nothing) {
+        if !method.controller.is_constant() && method.estimator.is_none() {
             return Err(Error::input(
-                method.controller.entry.place(),
+                method.controller.written.entry.clone(),
                 format!(
                     "controller `{}` needs an estimator to steer by; add `estimator = {{ kind = \"energy\", … }}`, \"predictor\", \"jump\" or \"richardson\"",
                     method.controller.name()
@@ -300,14 +303,14 @@ impl System {
             ));
         }
         let policies = Policies {
-            schedule: catalogue::schedule(&method.schedule, context)?,
-            extrapolation: catalogue::extrapolation(method.hold_order(), context),
-            correction: catalogue::correction(&method.correction, context)?,
+            schedule: method.schedule.make(context)?,
+            extrapolation: method.hold.make(context),
+            correction: method.correction.make(context)?,
             estimators,
-            controller: catalogue::controller(controller, context)?,
+            controller: method.controller.make(context)?,
             identifier,
         };
-        Ok((policies, names))
+        Ok((policies, names, method))
     }
 
     /// What the file alone decides of the engine's settings.

@@ -8,12 +8,12 @@ use super::writer::{Field, Metadata};
 use crate::check;
 use crate::pace::RealTime;
 use crate::prepare::Prepared;
-use crate::system::{Identify, Refresh, SimulatorSpec, System};
+use crate::system::{SimulatorSpec, System};
 use powerbond_core::correction::CorrectionReport;
 use powerbond_core::energy::Spike;
 use powerbond_core::observe::NormStatistics;
-use powerbond_core::run::StartUp;
 use powerbond_core::step::LoopStatistics;
+use powerbond_core::time::EndRule;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -538,7 +538,6 @@ fn correction(r: &CorrectionReport) -> CorrectionSummary {
 
 /// The effective configuration: what was given, and what holds where nothing was.
 pub fn config(system: &System, prepared: &Prepared) -> Value {
-    let m = &system.method;
     let s = &system.simulation;
     json!({
         "simulation": {
@@ -546,6 +545,8 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "stop": prepared.stop,
             "step": prepared.step,
             "output_interval": s.output_interval.as_ref().map(|x| x.value),
+            "output": if s.land_on_output.value { "land" } else { "interpolate" },
+            "end": end_rule(prepared),
             "loops": { "tolerance": s.loops.tolerance, "iterations": s.loops.iterations, "passes": s.loops.passes },
             "initial": { "tolerance": s.initial.tolerance, "iterations": s.initial.iterations, "passes": s.initial.passes },
             "probe": s.probe,
@@ -561,37 +562,27 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "exclude": system.record.exclude.iter().map(|v| &v.value).collect::<Vec<_>>(),
             "jumps": system.record.jumps,
         },
-        "method": {
-            "schedule": m.schedule.to_json(),
-            "kind": m.kind.as_ref().map(crate::catalogue::PolicySpec::to_json),
-            "hold": if m.variable_hold { json!("variable") } else { json!(m.hold) },
-            "values_only": m.values_only.value.name(),
-            "identify": match &m.identify {
-                Identify::Off => json!(false),
-                Identify::All => json!(true),
-                Identify::Some(list) => list.iter().map(|n| n.value.clone()).collect::<Vec<_>>().into(),
-            },
-            "holds": m.holds.iter().map(|(name, order)| (name.value.to_string(), json!(order))).collect::<serde_json::Map<_, _>>(),
-            "correction": m.correction.to_json(),
-            "estimator": m.estimator.to_json(),
-            "monitors": m.monitors.iter().map(|p| p.to_json()).collect::<Vec<_>>(),
-            "controller": m.controller.to_json(),
-            "slopes": if m.slopes.value { "outputs" } else { "differences" },
-            "start": match m.start_up {
-                StartUp::RunUp => "run-up",
-                StartUp::Plain => "plain",
-            },
-            "refresh": match &m.refresh {
-                Refresh::Auto => "auto".into(),
-                Refresh::Off => json!(false),
-                Refresh::All(_) => json!(true),
-                Refresh::Some(list) => list.iter().map(|n| n.value.clone()).collect::<Vec<_>>().into(),
-            },
-            "rates": prepared.names.subsystems.iter().cloned().zip(prepared.rates.iter().map(|&r| json!(r))).collect::<serde_json::Map<_, _>>(),
-        },
+        "method": method(prepared),
         "verdict": limits(system),
         "connections": connections(prepared),
     })
+}
+
+/// What happens at the end of the run.
+fn end_rule(prepared: &Prepared) -> &'static str {
+    match prepared.engine.settings().end_rule {
+        EndRule::Exact => "exact",
+        EndRule::Halved => "halved",
+        EndRule::Overshoot => "overshoot",
+    }
+}
+
+/// The method with every knob as it is used.
+fn method(prepared: &Prepared) -> Value {
+    let mut method = prepared.method.to_json();
+    let rates = prepared.names.subsystems.iter().cloned().zip(prepared.rates.iter().map(|&r| json!(r)));
+    method["rates"] = rates.collect::<serde_json::Map<_, _>>().into();
+    method
 }
 
 /// What was set, whoever set it last: `subsystem.parameter` and its value.

@@ -2,9 +2,11 @@
 
 use super::summary::BondSummary;
 use crate::catalogue;
+use crate::catalogue::Refresh;
+use crate::catalogue::holds::HoldOrder;
 use crate::number::{percent, short};
 use crate::prepare::Prepared;
-use crate::system::{Refresh, System};
+use crate::system::System;
 use powerbond_core::observe::verdict::{Findings, InputFindings, Word};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -427,7 +429,7 @@ impl Judge<'_> {
             });
         }
         let tolerance =
-            self.system.method.estimator.number("tolerance").unwrap_or(catalogue::DEFAULT_TOLERANCE);
+            self.system.method.jump_tolerance().unwrap_or(catalogue::estimators::DEFAULT_TOLERANCE);
         for (f, noise) in findings
             .inputs
             .iter()
@@ -557,7 +559,7 @@ impl Judge<'_> {
         if f.stale > f.defect && matches!(method.refresh, Refresh::Off) {
             list.push("`refresh = true`");
         }
-        if method.hold == 0 {
+        if method.hold == HoldOrder::Fixed(0) {
             list.push("`hold = 1`");
         }
         list.join(", or try ")

@@ -8,14 +8,11 @@ mod toml;
 mod verdict;
 
 use crate::Error;
-use crate::catalogue::{self, Feeding, KnobValue, Nature, PolicySpec};
-use crate::catalogue::{controllers, corrections, estimators, schedules};
+use crate::catalogue::Method;
 use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
-use powerbond_core::energy::Quadrature;
 use powerbond_core::network::{NameIndex, VariableName};
-use powerbond_core::run::StartUp;
 use powerbond_core::step::LoopRules;
 use powerbond_core::time::EndRule;
 use powerbond_models::ParameterValue;
@@ -24,6 +21,7 @@ use std::sync::Arc;
 
 pub use signals::SignalSpec;
 pub(crate) use signals::misfit;
+pub(crate) use toml::{parse_key, word};
 pub use verdict::VerdictSpec;
 
 /// A coupled system, an experiment and a method.
@@ -226,132 +224,6 @@ pub struct BondPort {
     pub ratio: f64,
 }
 
-/// Who re-reads feed-through outputs with fresh inputs after each step.
-#[derive(Clone, Debug)]
-pub enum Refresh {
-    /// Nobody.
-    Off,
-    /// Everybody who has feed-through.
-    All(At<()>),
-    /// Everybody who has feed-through and can.
-    Auto,
-    /// These.
-    Some(Vec<At<String>>),
-}
-
-/// Whose feed-through is found out as the run goes on, to improve outputs that were computed with old inputs.
-#[derive(Clone, Debug)]
-pub enum Identify {
-    /// Nobody's.
-    Off,
-    /// That of everybody who has feed-through and is not refreshed.
-    All,
-    /// These.
-    Some(Vec<At<String>>),
-}
-
-/// `[method]`.
-#[derive(Clone, Debug)]
-pub struct Method {
-    /// The whole method that the parts belong to, if one was chosen.
-    pub kind: Option<PolicySpec>,
-    /// Who steps when.
-    pub schedule: PolicySpec,
-    /// Hold order of all inputs; the highest one if it varies.
-    pub hold: u8,
-    /// The hold order of each input follows its jumps.
-    pub variable_hold: bool,
-    /// What subsystems that take values only are given of a held input.
-    pub values_only: At<Feeding>,
-    /// Hold orders of single inputs.
-    pub holds: Vec<(At<VariableName>, u8)>,
-    /// How held inputs are corrected.
-    pub correction: PolicySpec,
-    /// What drives the step size.
-    pub estimator: PolicySpec,
-    /// Estimators that only watch.
-    pub monitors: Vec<PolicySpec>,
-    /// The next step size.
-    pub controller: PolicySpec,
-    /// Re-reading of feed-through outputs.
-    pub refresh: Refresh,
-    /// Feed-through that is found out.
-    pub identify: Identify,
-    /// How metered energies are summed.
-    pub quadrature: Quadrature,
-    /// Slopes of held inputs come from derivatives of outputs, where a subsystem gives them.
-    pub slopes: At<bool>,
-    /// How a constant step begins where inputs have no past.
-    pub start_up: StartUp,
-}
-
-impl Default for Method {
-    fn default() -> Self {
-        Method {
-            kind: None,
-            schedule: PolicySpec::of(&schedules::JACOBI),
-            hold: 0,
-            variable_hold: false,
-            values_only: At::default(Feeding::Value),
-            holds: Vec::new(),
-            correction: PolicySpec::of(&corrections::NONE),
-            estimator: PolicySpec::of(&estimators::NONE),
-            monitors: Vec::new(),
-            controller: PolicySpec::of(&controllers::FIXED),
-            refresh: Refresh::Off,
-            identify: Identify::Off,
-            quadrature: Quadrature::Rectangle,
-            slopes: At::default(false),
-            start_up: StartUp::default(),
-        }
-    }
-}
-
-impl Method {
-    /// The default: everything is chosen from what the subsystems can do. The error follows the tolerance, 1e-3 if not given.
-    pub fn auto(tolerance: Option<At<f64>>) -> Self {
-        let given = tolerance.map(|t| ("tolerance", t.with(KnobValue::Number(t.value))));
-        let with = |entry| PolicySpec { knobs: given.iter().cloned().collect(), ..PolicySpec::of(entry) };
-        Method {
-            kind: Some(with(&catalogue::methods::AUTO)),
-            hold: 2,
-            variable_hold: true,
-            values_only: At::default(Feeding::Auto),
-            estimator: with(&estimators::JUMP),
-            controller: PolicySpec::of(&controllers::ECCO),
-            refresh: Refresh::Auto,
-            identify: Identify::All,
-            ..Method::default()
-        }
-    }
-
-    /// Whether nobody chose it.
-    pub fn is_implicit(&self) -> bool {
-        self.kind.as_ref().is_some_and(|kind| kind.entry.place().is_none())
-    }
-
-    /// Whether the jump norm steers the step size.
-    pub fn is_steered_by_jumps(&self) -> bool {
-        self.estimator.is(Nature::JumpNorm)
-    }
-
-    /// The order of the hold; `None` if it varies.
-    pub fn hold_order(&self) -> Option<u8> {
-        (!self.variable_hold).then_some(self.hold)
-    }
-
-    /// Every chosen method that has knobs.
-    pub fn specs(&self) -> impl Iterator<Item = &PolicySpec> {
-        let parts = [&self.schedule, &self.correction, &self.estimator, &self.controller];
-        self.kind.iter().chain(parts).chain(&self.monitors)
-    }
-
-    /// The tolerance of the whole method, if it has one.
-    pub fn tolerance(&self) -> Option<f64> {
-        self.kind.as_ref().map(|kind| kind.number("tolerance").unwrap_or(catalogue::DEFAULT_TOLERANCE))
-    }
-}
-
 /// `[record]`.
 #[derive(Clone, Debug)]
 pub struct Record {
@@ -401,20 +273,9 @@ fn other_files(folder: &Path) -> String {
 
 impl System {
     /// Lets `auto` run it with a tolerance: the parts of `auto` that the file replaces stay, any other method does not.
-    pub fn set_tolerance(&mut self, tolerance: At<f64>) -> Result<(), Error> {
-        catalogue::check_knob(&catalogue::methods::AUTO, "tolerance", &tolerance)?;
-        let auto = Method::auto(Some(tolerance.clone()));
-        match &mut self.method {
-            own if own.kind.is_some() => {
-                own.kind = auto.kind;
-                if own.is_steered_by_jumps() {
-                    own.estimator = auto.estimator;
-                }
-            }
-            other => {
-                *other = auto;
-                self.simulation.step = None;
-            }
+    pub fn set_tolerance(&mut self, tolerance: &At<f64>) -> Result<(), Error> {
+        if !self.method.set_tolerance(tolerance)? {
+            self.simulation.step = None;
         }
         Ok(())
     }

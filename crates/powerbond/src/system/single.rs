@@ -1,9 +1,8 @@
 //! A single FMU is a system, too: its default experiment, every variable recorded.
 
-use super::{
-    FmuOptions, Method, Record, SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec,
-};
+use super::{FmuOptions, Record, SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec};
 use crate::Error;
+use crate::catalogue::Method;
 use crate::source::{At, Source};
 use powerbond_core::network::VariableName;
 use powerbond_core::step::LoopRules;

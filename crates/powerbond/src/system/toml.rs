@@ -2,19 +2,16 @@
 
 use super::reader::{Node, Table, top};
 use super::{
-    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, Identify, Method, Record, Refresh,
-    SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec,
+    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, Record, SignalSpec, Simulation,
+    SimulatorSpec, SubsystemSpec, System, VerdictSpec,
 };
 use crate::Error;
-use crate::catalogue::{self, Entry, Feeding, Kind, PolicySpec};
-use crate::number::share;
+use crate::catalogue::{Knob, Method, estimators};
 use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
 use ::toml::de::DeTable;
-use powerbond_core::energy::Quadrature;
 use powerbond_core::network::VariableName;
-use powerbond_core::run::StartUp;
 use powerbond_core::step::LoopRules;
 use powerbond_core::suggest::hint;
 use powerbond_core::time::EndRule;
@@ -38,24 +35,6 @@ const SIMULATION: &[&str] = &[
 ];
 const SUBSYSTEM: &[&str] =
     &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through"];
-const METHOD: &[&str] = &[
-    "kind",
-    "tolerance",
-    "schedule",
-    "hold",
-    "holds",
-    "values_only",
-    "correction",
-    "estimator",
-    "monitors",
-    "controller",
-    "refresh",
-    "identify",
-    "meter",
-    "slopes",
-    "start",
-];
-
 /// The line that byte `offset` of a text is in.
 fn line_at(text: &str, offset: usize) -> &str {
     let offset = offset.min(text.len());
@@ -120,9 +99,8 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     }
     let simulation = simulation(file.get("simulation"))?;
     let method = match file.get("method") {
-        Some(node) => method(node)?,
-        None if simulation.step.is_none() => Method::auto(None),
-        None => Method::default(),
+        Some(node) => Method::read(node)?,
+        None => Method::of_nobody(simulation.step.is_some()),
     };
     let record = record(file.get("record"))?;
     let verdict = file.get("verdict").map_or_else(|| Ok(VerdictSpec::default()), VerdictSpec::read)?;
@@ -196,7 +174,7 @@ fn parse_name(text: &At<String>) -> Result<At<VariableName>, Error> {
 }
 
 /// A variable as a key. Without quotes, TOML takes its dot as a table in a table.
-fn parse_key(name: &At<String>, value: Node<'_>) -> Result<At<VariableName>, Error> {
+pub fn parse_key(name: &At<String>, value: Node<'_>) -> Result<At<VariableName>, Error> {
     if !name.value.contains('.')
         && let Ok(inner) = value.open_table()
         && let Some((variable, _)) = inner.entries().first()
@@ -208,7 +186,7 @@ fn parse_key(name: &At<String>, value: Node<'_>) -> Result<At<VariableName>, Err
 }
 
 /// One of a few words.
-fn choice<T: Copy>(node: Node<'_>, words: &[(&str, T)]) -> Result<T, Error> {
+pub fn word<T: Copy>(node: Node<'_>, words: &[(&str, T)]) -> Result<T, Error> {
     let listed: Vec<String> = words.iter().map(|(w, _)| format!("\"{w}\"")).collect();
     let wanted = format!("one of {}", listed.join(", "));
     if !node.is_text() {
@@ -227,7 +205,7 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
             .fail("`end` says how the run ends, \"exact\" or \"overshoot\"; when it ends is said by `stop`");
     }
     let rule = |key, words: &[(&str, bool)]| {
-        get(key).map_or(Ok(At::default(false)), |n| Ok::<_, Error>(n.at(choice(n, words)?)))
+        get(key).map_or(Ok(At::default(false)), |n| Ok::<_, Error>(n.at(word(n, words)?)))
     };
     Ok(Simulation {
         start: number("start")?.unwrap_or(At::default(0.0)),
@@ -448,141 +426,12 @@ fn bond(name: At<String>, node: Node<'_>) -> Result<Bond, Error> {
             ratio: table.get("ratio").map_or(Ok(1.0), |n| Ok(n.number()?.value))?,
         });
     }
-    let knob = |key| {
-        let read = |n: Node<'_>| catalogue::knob_number(&catalogue::estimators::ENERGY, key, n);
-        table.get(key).map(read).transpose()
-    };
-    Ok(Bond { energy_scale: knob("energy_scale")?, tolerance: knob("tolerance")?, name, ports })
-}
-
-impl Method {
-    /// Reads the lines of a `[method]`.
-    pub fn parse(lines: &str) -> Result<Method, Error> {
-        let source = Arc::new(Source { path: "method".into(), text: format!("[method]\n{lines}") });
-        let parsed = DeTable::parse(&source.text)
-            .map_err(|error| Error::input(None, format!("not valid TOML: {}", error.message())))?;
-        method(top(&source, &parsed, &["method"])?.require("method", "the text")?)
-    }
-}
-
-/// The tolerance of a whole method: a number, or a share in percent.
-fn whole_tolerance(method: &Entry, node: Node<'_>) -> Result<At<f64>, Error> {
-    if node.is_text()
-        && let Some(x) = share(&node.text()?.value)
-    {
-        let given = node.at(x);
-        catalogue::check_knob(method, "tolerance", &given)?;
-        return Ok(given);
-    }
-    Ok(node.at(catalogue::knob_number(method, "tolerance", node)?))
-}
-
-fn method(node: Node<'_>) -> Result<Method, Error> {
-    let table = node.table("`[method]`", METHOD)?;
-    let tolerance = table.get("tolerance");
-    let defaults = match table.get("kind") {
-        None => match tolerance {
-            // A tolerance and nothing else asks for the method that needs nothing else.
-            Some(n) if METHOD.iter().all(|key| *key == "tolerance" || table.get(key).is_none()) => {
-                Method::auto(Some(whole_tolerance(&catalogue::methods::AUTO, n)?))
-            }
-            Some(n) => return n.fail("`tolerance` belongs to a whole method: add `kind = \"auto\"`, or give the estimator its own: \
-                                     estimator = { kind = \"…\", tolerance = … }"),
-            None => Method::default(),
-        },
-        Some(n) => {
-            if n.is_text()
-                && let Some(part) = catalogue::ALL.iter().find(|e| e.name == n.text().map_or("".into(), |t| t.value))
-                && part.kind() != Kind::Method
-            {
-                let (key, name) = (part.kind().key(), part.name);
-                return n.fail(format!("`{name}` is no whole method but a part: write `{key} = \"{name}\"`"));
-            }
-            let kind = PolicySpec::read(Kind::Method, n)?;
-            let number = |n: Node<'_>| whole_tolerance(kind.entry.value, n);
-            let whole = catalogue::whole_method(&kind, tolerance.map(number).transpose()?);
-            let knobs = whole.kind.map_or(Vec::new(), |kind| kind.knobs);
-            Method { kind: Some(PolicySpec { knobs, ..kind }), ..whole }
-        }
-    };
-    let policy = |kind: Kind, default: PolicySpec| {
-        table.get(kind.key()).map_or(Ok(default), |n| PolicySpec::read(kind, n))
-    };
-    let order = |n: Node<'_>| Ok::<u8, Error>(n.count(0, 2)?.value as u8);
-    let (hold, variable_hold) = match table.get("hold") {
-        None => (defaults.hold, defaults.variable_hold),
-        Some(n) if n.is_text() => (choice(n, &[("variable", 2)])?, true),
-        Some(n) => (order(n)?, false),
-    };
-    let values_only = match table.get("values_only") {
-        None => defaults.values_only,
-        Some(n) => n.at(choice(n, &Feeding::NAMES)?),
-    };
-    let identify = match table.get("identify") {
-        None => defaults.identify,
-        Some(n) if n.is_flag() => {
-            if n.flag()?.value {
-                Identify::All
-            } else {
-                Identify::Off
-            }
-        }
-        Some(n) => Identify::Some(n.texts()?),
-    };
-    let mut holds = Vec::new();
-    if let Some(list) = table.get("holds") {
-        for (name, value) in list.open_table()?.entries() {
-            holds.push((parse_key(&name, value)?, order(value)?));
-        }
-    }
-    let monitors = match table.get("monitors") {
-        None => Vec::new(),
-        Some(list) => list
-            .list()?
-            .iter()
-            .map(|&n| PolicySpec::read(Kind::Estimator, n))
-            .collect::<Result<_, Error>>()?,
-    };
-    let refresh = match table.get("refresh") {
-        None => defaults.refresh,
-        Some(n) if n.is_text() => choice(n, &[("auto", ())]).map(|()| Refresh::Auto)?,
-        Some(n) if n.is_flag() => {
-            if n.flag()?.value {
-                Refresh::All(n.at(()))
-            } else {
-                Refresh::Off
-            }
-        }
-        Some(n) => Refresh::Some(n.texts()?),
-    };
-    let quadrature = table
-        .get("meter")
-        .map(|n| choice(n, &[("rectangle", Quadrature::Rectangle), ("trapezoid", Quadrature::Trapezoid)]))
-        .transpose()?;
-    let start_up = table
-        .get("start")
-        .map(|n| choice(n, &[("run-up", StartUp::RunUp), ("plain", StartUp::Plain)]))
-        .transpose()?;
-    let slopes = table
-        .get("slopes")
-        .map(|n| Ok::<_, Error>(n.at(choice(n, &[("differences", false), ("outputs", true)])?)))
-        .transpose()?;
-    Ok(Method {
-        kind: defaults.kind,
-        schedule: policy(Kind::Schedule, defaults.schedule)?,
-        hold,
-        variable_hold,
-        values_only,
-        holds,
-        correction: policy(Kind::Correction, defaults.correction)?,
-        estimator: policy(Kind::Estimator, defaults.estimator)?,
-        monitors,
-        controller: policy(Kind::Controller, defaults.controller)?,
-        refresh,
-        identify,
-        quadrature: quadrature.unwrap_or_default(),
-        slopes: slopes.unwrap_or(defaults.slopes),
-        start_up: start_up.unwrap_or(defaults.start_up),
+    let number = |knob: Knob| table.get(knob.name).map(|n| knob.read_number(n)).transpose();
+    Ok(Bond {
+        energy_scale: number(estimators::ENERGY_SCALE)?,
+        tolerance: number(estimators::ENERGY_TOLERANCE)?,
+        name,
+        ports,
     })
 }
 

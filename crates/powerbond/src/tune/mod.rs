@@ -11,10 +11,11 @@ mod path;
 
 pub use candidates::CANDIDATES;
 
+use crate::catalogue::Method;
 use crate::number::{percent, short};
 use crate::prepare::default_step;
 use crate::source::At;
-use crate::system::{Method, System};
+use crate::system::System;
 use crate::{Error, Prepared};
 use candidates::{Candidate, Known};
 use path::{Compared, Path, Recorded};

@@ -12,7 +12,8 @@ pub mod controller;
 pub use powerbond::Error;
 pub use powerbond::core::*;
 
-use catalogue::{PolicySpec, controllers::DEAD_BAND};
+use catalogue::controllers::Controller;
+use catalogue::{Own, controllers, controllers::DEAD_BAND};
 use common::matrix::{Case, Make, Row};
 use common::{Method, policies, quarter_car};
 use controller::{DeadBand, StepController};
@@ -42,13 +43,14 @@ fn every_block_of_the_section_is_compiled_here() {
     let blocks = blocks();
     let whole = |printed: &str, compiled: &str| assert_eq!(printed.trim_end(), compiled.trim_end());
     let lines = |printed: &str, compiled: &str| assert!(compiled.contains(printed.trim_end()), "{printed}");
-    let [core, core_lines, entry, entry_lines, list_line, row] = &blocks[..] else {
-        panic!("{} blocks instead of 6: add the new ones here", blocks.len())
+    let [core, core_lines, entry, entry_lines, choice_line, list_line, row] = &blocks[..] else {
+        panic!("{} blocks instead of 7: add the new ones here", blocks.len())
     };
     whole(core, include_str!("controller/dead_band.rs"));
     lines(core_lines, include_str!("controller/mod.rs"));
     whole(entry, include_str!("catalogue/controllers/dead_band.rs"));
     lines(entry_lines, include_str!("catalogue/controllers/mod.rs"));
+    lines(&choice_line.replace(", DeadBand", ""), include_str!("../../src/catalogue/controllers/mod.rs"));
     lines(list_line, include_str!("catalogue/mod.rs"));
     whole(row.trim_end().trim_end_matches(','), include_str!("row.rs"));
 }
@@ -64,12 +66,12 @@ impl Observer for Lengths {
     }
 }
 
-/// Chosen in a system, the entry makes its policy, and every step is half of, as long as or twice as long as the one before.
+/// Chosen in a system, it makes its policy, and every step is half of, as long as or twice as long as the one before.
 #[test]
 fn the_method_of_the_example_runs() {
     let text = include_str!("../../../../examples/quarter-car/system.toml");
     let mut system = System::parse("system.toml", text).expect("the example");
-    system.method.controller = PolicySpec::of(&catalogue::ALL[0]);
+    system.method.controller = Controller::Own(Own::new(controllers::DeadBand::default())).into();
     let mut prepared = system.prepare().expect("it can be made");
     let mut lengths = Lengths::default();
     prepared.run(&mut lengths).expect("a sound run");

@@ -1,99 +1,216 @@
 //! Proportional-integral control, and integral control alone.
 
-use super::{MAX_RATE, MAX_STEP, MIN_RATE, MIN_STEP, SAFETY, bounds};
+use super::{Bounds, MAX_RATE, MAX_STEP, MIN_RATE, MIN_STEP, SAFETY};
 use crate::Error;
-use crate::catalogue::{Context, Domain, Entry, Knob, Make, Nature, PolicySpec};
+use crate::catalogue::{Context, Domain, Entry, Kind, Knob, Make, Word, Written, knobs};
 use powerbond_core::controller::{Pi, StepController};
 
 /// ECCO.
 pub const ECCO: Entry = Entry {
+    kind: Kind::Controller,
     name: "ecco",
     about: "proportional-integral control of the step size, without going back",
     paper: "sadjina2017 eq. 15",
     knobs: &[
-        SAFETY,
+        SAFETY_BY_ESTIMATOR,
         MIN_STEP,
         MAX_STEP,
         MIN_RATE,
         MAX_RATE,
-        OPENING_RATE,
+        Knob {
+            name: "opening_rate",
+            domain: Domain::Number { min: 1.0, max: 1e6, open: false },
+            rule: Some(|| format!("max_rate; {OPENING_RATE_WITH_JUMPS} with the jump estimator")),
+            unit: "",
+            about: "largest ratio of neighbouring steps until an error first exceeds a tenth of the tolerance",
+        },
         INTEGRAL_GAIN,
-        PROPORTIONAL_GAIN,
+        Knob {
+            name: "proportional_gain",
+            domain: Domain::Number { min: 0.0, max: 10.0, open: false },
+            rule: Some(|| format!("{}/k", Pi::PROPORTIONAL_GAIN)),
+            unit: "",
+            about: "kP",
+        },
         AGE,
-        ERROR_FLOOR,
+        Knob {
+            name: "error_floor",
+            domain: Domain::Number { min: 0.0, max: 1.0, open: false },
+            rule: None,
+            unit: "",
+            about: "the last error counts as at least this (0 in the papers)",
+        },
     ],
     uses: None,
-    nature: Nature::Plain,
-    make: Make::Controller(ecco),
+    plain: || Box::new(Ecco::default()),
 };
 
 /// Integral control.
 pub const INTEGRAL: Entry = Entry {
+    kind: Kind::Controller,
     name: "i",
     about: "integral control of the step size, without going back",
     paper: "sadjina2020 eq. 13",
-    knobs: &[SAFETY, MIN_STEP, MAX_STEP, MIN_RATE, MAX_RATE, INTEGRAL_GAIN, AGE],
+    knobs: &[SAFETY_BY_ESTIMATOR, MIN_STEP, MAX_STEP, MIN_RATE, MAX_RATE, INTEGRAL_GAIN, AGE],
     uses: None,
-    nature: Nature::Plain,
-    make: Make::Controller(integral),
+    plain: || Box::new(Integral::default()),
 };
 
+const SAFETY_BY_ESTIMATOR: Knob =
+    Knob { rule: Some(|| format!("{}; {SAFETY_WITH_JUMPS} with the jump estimator", Pi::SAFETY)), ..SAFETY };
 const INTEGRAL_GAIN: Knob = Knob {
     name: "integral_gain",
     domain: Domain::Number { min: 0.0, max: 10.0, open: true },
-    default: "0.3/k, k the order of the estimate",
+    rule: Some(|| format!("{}/k, k the order of the estimate", Pi::INTEGRAL_GAIN)),
     unit: "",
     about: "kI",
-};
-const PROPORTIONAL_GAIN: Knob = Knob {
-    name: "proportional_gain",
-    domain: Domain::Number { min: 0.0, max: 10.0, open: false },
-    default: "0.4/k",
-    unit: "",
-    about: "kP",
-};
-const OPENING_RATE: Knob = Knob {
-    name: "opening_rate",
-    domain: Domain::Number { min: 1.0, max: 1e6, open: false },
-    default: "max_rate; 2 with the jump estimator",
-    unit: "",
-    about: "largest ratio of neighbouring steps until an error first exceeds a tenth of the tolerance",
 };
 const AGE: Knob = Knob {
     name: "age",
     domain: Domain::Choice(&["newest", "previous"]),
-    default: "newest",
+    rule: None,
     unit: "",
     about: "which error decides: the newest, or the one of the step before (sadjina2020 eq. 13 read literally)",
 };
-const ERROR_FLOOR: Knob = Knob {
-    name: "error_floor",
-    domain: Domain::Number { min: 0.0, max: 1.0, open: false },
-    default: "1e-3",
-    unit: "",
-    about: "the last error counts as at least this (0 in the papers)",
-};
 
-fn ecco(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn StepController>, Error> {
-    let pi = Pi::ecco(context.step, bounds(spec, context, 1.5)?);
-    Ok(Box::new(tuned(pi, spec, context)))
+/// The jump norm is right at its tolerance, and its first steps are far too short.
+const SAFETY_WITH_JUMPS: f64 = 0.9;
+const OPENING_RATE_WITH_JUMPS: f64 = 2.0;
+/// Θ of sadjina2017.
+const MIN_RATE_USED: f64 = 0.2;
+const MAX_RATE_USED: f64 = 1.5;
+
+/// Which error decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Age {
+    /// The newest.
+    #[default]
+    Newest,
+    /// The one of the step before.
+    Previous,
 }
 
-fn integral(spec: &PolicySpec, context: &Context<'_>) -> Result<Box<dyn StepController>, Error> {
-    let pi = Pi::integral(context.step, bounds(spec, context, 1.5)?);
-    Ok(Box::new(tuned(pi, spec, context)))
+impl Word for Age {
+    const WORDS: &'static [(&'static str, Self)] = &[("newest", Age::Newest), ("previous", Age::Previous)];
 }
 
-/// With the knobs that are set.
-fn tuned(mut pi: Pi, spec: &PolicySpec, context: &Context<'_>) -> Pi {
-    let jumps = context.steered_by_jumps;
-    pi.safety = spec.number("safety").unwrap_or(if jumps { 0.9 } else { pi.safety });
-    pi.opening_rate = spec.number("opening_rate").or(jumps.then_some(2.0));
-    pi.integral_gain = spec.number("integral_gain").or(pi.integral_gain);
-    pi.proportional_gain = spec.number("proportional_gain").or(pi.proportional_gain);
-    if let Some(floor) = spec.number("error_floor") {
-        pi.set_error_floor(floor);
+/// `h' = h · safety · e^−(kI + kP) · e_last^kP` within bounds; steps are never rejected. Sadjina 2017, eq. 15.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ecco {
+    /// Factor on every new step size; `None`: by estimator.
+    pub safety: Option<f64>,
+    /// Smallest step, in s; `None`: a share of the run.
+    pub min_step: Option<f64>,
+    /// Largest step, in s; `None`: a share of the run.
+    pub max_step: Option<f64>,
+    /// Smallest ratio of neighbouring steps.
+    pub min_rate: f64,
+    /// Largest ratio of neighbouring steps.
+    pub max_rate: f64,
+    /// Largest ratio until an error first exceeds a tenth of the tolerance; `None`: by estimator.
+    pub opening_rate: Option<f64>,
+    /// kI; `None`: by the order of the estimate.
+    pub integral_gain: Option<f64>,
+    /// kP; `None`: by the order of the estimate.
+    pub proportional_gain: Option<f64>,
+    /// Which error decides.
+    pub age: Age,
+    /// The last error counts as at least this.
+    pub error_floor: f64,
+}
+
+impl Default for Ecco {
+    fn default() -> Self {
+        Ecco {
+            safety: None,
+            min_step: None,
+            max_step: None,
+            min_rate: MIN_RATE_USED,
+            max_rate: MAX_RATE_USED,
+            opening_rate: None,
+            integral_gain: None,
+            proportional_gain: None,
+            age: Age::Newest,
+            error_floor: Pi::ERROR_FLOOR,
+        }
     }
-    pi.age = spec.choice("age", 0, &[("newest", 0), ("previous", 1)]);
-    pi
+}
+
+knobs!(
+    Ecco,
+    ECCO,
+    safety,
+    min_step,
+    max_step,
+    min_rate,
+    max_rate,
+    opening_rate,
+    integral_gain,
+    proportional_gain,
+    age,
+    error_floor,
+);
+
+impl Make<Box<dyn StepController>> for Ecco {
+    fn make(&mut self, written: &Written, context: &Context<'_>) -> Result<Box<dyn StepController>, Error> {
+        let Ecco { min_step, max_step, min_rate, max_rate, .. } = self;
+        let bounds = Bounds { min_step, max_step, min_rate: *min_rate, max_rate: *max_rate };
+        let mut pi = Pi::ecco(context.step, bounds.settle(written, context)?);
+        pi.safety = safety(&mut self.safety, context);
+        if context.steered_by_jumps {
+            self.opening_rate.get_or_insert(OPENING_RATE_WITH_JUMPS);
+        }
+        pi.opening_rate = self.opening_rate;
+        self.opening_rate.get_or_insert(self.max_rate);
+        pi.integral_gain = self.integral_gain;
+        pi.proportional_gain = self.proportional_gain;
+        pi.set_error_floor(self.error_floor);
+        pi.age = u8::from(self.age == Age::Previous);
+        Ok(Box::new(pi))
+    }
+}
+
+/// `h' = h · safety · e^−kI` within bounds; steps are never rejected. Sadjina 2020, eq. 13.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Integral {
+    /// Factor on every new step size; `None`: by estimator.
+    pub safety: Option<f64>,
+    /// Smallest step, in s; `None`: a share of the run.
+    pub min_step: Option<f64>,
+    /// Largest step, in s; `None`: a share of the run.
+    pub max_step: Option<f64>,
+    /// Smallest ratio of neighbouring steps.
+    pub min_rate: f64,
+    /// Largest ratio of neighbouring steps.
+    pub max_rate: f64,
+    /// kI; `None`: by the order of the estimate.
+    pub integral_gain: Option<f64>,
+    /// Which error decides.
+    pub age: Age,
+}
+
+impl Default for Integral {
+    fn default() -> Self {
+        let Ecco { safety, min_step, max_step, min_rate, max_rate, integral_gain, age, .. } = Ecco::default();
+        Integral { safety, min_step, max_step, min_rate, max_rate, integral_gain, age }
+    }
+}
+
+knobs!(Integral, INTEGRAL, safety, min_step, max_step, min_rate, max_rate, integral_gain, age);
+
+impl Make<Box<dyn StepController>> for Integral {
+    fn make(&mut self, written: &Written, context: &Context<'_>) -> Result<Box<dyn StepController>, Error> {
+        let Integral { min_step, max_step, min_rate, max_rate, .. } = self;
+        let bounds = Bounds { min_step, max_step, min_rate: *min_rate, max_rate: *max_rate };
+        let mut pi = Pi::integral(context.step, bounds.settle(written, context)?);
+        pi.safety = safety(&mut self.safety, context);
+        pi.opening_rate = context.steered_by_jumps.then_some(OPENING_RATE_WITH_JUMPS);
+        pi.integral_gain = self.integral_gain;
+        pi.age = u8::from(self.age == Age::Previous);
+        Ok(Box::new(pi))
+    }
+}
+
+fn safety(given: &mut Option<f64>, context: &Context<'_>) -> f64 {
+    *given.get_or_insert(if context.steered_by_jumps { SAFETY_WITH_JUMPS } else { Pi::SAFETY })
 }

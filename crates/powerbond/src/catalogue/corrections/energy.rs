@@ -2,8 +2,10 @@
 
 use crate::Error;
 use crate::catalogue::knob::NOT_NEGATIVE;
-use crate::catalogue::{Ability, Context, Domain, Entry, Knob, KnobValue, Make, Nature, PolicySpec, Without};
-use crate::source::At;
+use crate::catalogue::{
+    Ability, BY_RULE, Context, Domain, Entry, Kind, Knob, KnobField, KnobValue, Make, Without, Word, Written,
+    knobs,
+};
 use powerbond_core::correction::{
     EffortSide, EffortTerm, EnergyCorrection, Form, InputCorrection, mu_by_rule,
 };
@@ -14,203 +16,284 @@ use std::collections::BTreeSet;
 
 /// The energy correction.
 pub const ENERGY: Entry = Entry {
+    kind: Kind::Correction,
     name: "energy",
     about: "a small force takes out the energy that the coupling created in the last step",
     paper: "rodriguez2022 eq. 13–21",
     knobs: &[
         Knob {
             name: "mu",
-            domain: Domain::NumberOrWord { min: f64::MIN, max: f64::MAX, words: &["rule"] },
-            default: "rule",
+            domain: Domain::NumberOrWord { min: f64::MIN, max: f64::MAX, words: &[BY_RULE] },
+            rule: Some(|| BY_RULE.to_owned()),
             unit: "",
             about: "μ, share of the residual energy that counts; by rule from rates, hold and feed-through (eq. 20–21)",
         },
         Knob {
             name: "nu",
             domain: Domain::Number { min: f64::MIN, max: f64::MAX, open: false },
-            default: "0",
+            rule: None,
             unit: "",
             about: "ν, share of what could not be corrected that is tried again",
         },
         Knob {
             name: "cap",
             domain: Domain::NumberOrWord { min: 0.0, max: f64::MAX, words: &["none"] },
-            default: "1",
+            rule: None,
             unit: "",
             about: "largest correction as a share of the coupling force, or \"none\"",
         },
         Knob {
             name: "absolute_cap",
             domain: NOT_NEGATIVE,
-            default: "none",
+            rule: Some(|| "none".to_owned()),
             unit: "the unit of the force",
             about: "largest correction; the smaller one of both caps holds",
         },
         Knob {
             name: "form",
             domain: Domain::Choice(&["power", "difference"]),
-            default: "power",
+            rule: None,
             unit: "",
             about: "eq. 17, or 2μ(f_new - f_old), which has no spikes and needs neither cap nor ν",
         },
         Knob {
             name: "bonds",
             domain: Domain::Names,
-            default: "all",
+            rule: Some(|| "all".to_owned()),
             unit: "",
             about: "which bonds are corrected",
         },
         Knob {
             name: "takes_force",
             domain: Domain::Names,
-            default: "by units, then by feed-through",
+            rule: Some(|| "by units, then by feed-through".to_owned()),
             unit: "",
             about: "subsystems that take the force (torque, voltage, pressure) of their bonds",
         },
         Knob {
             name: "beyond_limits",
             domain: Domain::Flag,
-            default: "false",
+            rule: None,
             unit: "",
             about: "allow μ and ν outside of 0 to 1",
         },
     ],
     uses: Some((Ability::FeedThrough, Without::KnobNeeded("mu"))),
-    nature: Nature::Plain,
-    make: Make::Correction(make),
+    plain: || Box::new(Energy::default()),
 };
 
-/// The correction of all chosen bonds.
-fn make(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<dyn InputCorrection>>, Error> {
-    let names = context.names;
-    let place = || spec.entry.place();
-    if names.bonds.is_empty() {
-        return Err(Error::input(
-            place(),
-            "the energy correction needs at least one bond; add `[bonds.name]`",
-        ));
-    }
-    let unlimited = spec.flag("beyond_limits");
-    for knob in ["mu", "nu"] {
-        if let Some(x) = spec.number(knob).filter(|x| !unlimited && !(0.0..=1.0).contains(x)) {
-            let place = spec.knob(knob).and_then(At::place);
-            let message = format!(
-                "`{knob}` is {x}; it lies between 0 and 1. Write `beyond_limits = true` to try others"
-            );
-            return Err(Error::input(place, message));
+/// A small force takes out the energy that the coupling created in the last step. Rodríguez 2022, eq. 13–21.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Energy {
+    /// μ, share of the residual energy that counts; `None`: by rule from rates, hold and feed-through.
+    pub mu: Option<f64>,
+    /// ν, share of what could not be corrected that is tried again.
+    pub nu: f64,
+    /// Largest correction as a share of the coupling force.
+    pub cap: Cap,
+    /// Largest correction in the unit of the force; `None`: no limit.
+    pub absolute_cap: Option<f64>,
+    /// How the force is computed.
+    pub form: Form,
+    /// Which bonds are corrected; `None`: all.
+    pub bonds: Option<Vec<String>>,
+    /// Subsystems that take the force of their bonds; `None`: by units, then by feed-through.
+    pub takes_force: Option<Vec<String>>,
+    /// Allow μ and ν outside of 0 to 1.
+    pub beyond_limits: bool,
+}
+
+impl Default for Energy {
+    fn default() -> Self {
+        Energy {
+            mu: None,
+            nu: 0.0,
+            cap: Cap::Share(1.0),
+            absolute_cap: None,
+            form: Form::Power,
+            bonds: None,
+            takes_force: None,
+            beyond_limits: false,
         }
     }
-    let wanted = listed(spec, "bonds", &names.bonds, "bond")?;
-    let takers = listed(spec, "takes_force", &names.subsystems, "subsystem")?;
-    let mut sides = Vec::new();
-    for bond in (0..names.bonds.len()).filter(|b| wanted.as_ref().is_none_or(|list| list.contains(b))) {
-        sides.push(side(spec, context, bond, takers.as_ref())?);
+}
+
+knobs!(Energy, ENERGY, mu, nu, cap, absolute_cap, form, bonds, takes_force, beyond_limits);
+
+/// The largest correction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cap {
+    /// As a share of the coupling force.
+    Share(f64),
+    /// None.
+    Unlimited,
+}
+
+impl KnobField for Cap {
+    fn value(&self) -> Option<KnobValue> {
+        Some(match self {
+            Cap::Share(x) => KnobValue::Number(*x),
+            Cap::Unlimited => KnobValue::Word("none".to_owned()),
+        })
     }
-    let forms = [("power", Form::Power), ("difference", Form::Difference)];
-    let form = spec.choice("form", Form::Power, &forms);
-    Ok(Some(Box::new(EnergyCorrection::new(sides, form))))
+
+    fn of(value: KnobValue) -> Option<Self> {
+        match value {
+            KnobValue::Number(x) => Some(Cap::Share(x)),
+            KnobValue::Word(_) => Some(Cap::Unlimited),
+            _ => None,
+        }
+    }
+}
+
+impl Word for Form {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("power", Form::Power), ("difference", Form::Difference)];
+}
+
+impl Make<Option<Box<dyn InputCorrection>>> for Energy {
+    fn make(
+        &mut self,
+        written: &Written,
+        context: &Context<'_>,
+    ) -> Result<Option<Box<dyn InputCorrection>>, Error> {
+        let names = context.names;
+        if names.bonds.is_empty() {
+            return Err(Error::input(
+                written.entry.clone(),
+                "the energy correction needs at least one bond; add `[bonds.name]`",
+            ));
+        }
+        for (knob, value) in [("mu", self.mu), ("nu", Some(self.nu))] {
+            if let Some(x) = value.filter(|x| !self.beyond_limits && !(0.0..=1.0).contains(x)) {
+                let message = format!(
+                    "`{knob}` is {x}; it lies between 0 and 1. Write `beyond_limits = true` to try others"
+                );
+                return Err(Error::input(written.knob(knob), message));
+            }
+        }
+        let wanted = listed(self.bonds.as_ref(), ("bonds", written), &names.bonds, "bond")?;
+        let takers =
+            listed(self.takes_force.as_ref(), ("takes_force", written), &names.subsystems, "subsystem")?;
+        let mut sides = Vec::new();
+        for bond in (0..names.bonds.len()).filter(|b| wanted.as_ref().is_none_or(|list| list.contains(b))) {
+            sides.push(self.side(written, context, bond, takers.as_ref())?);
+        }
+        // Where the rule gives one μ for all bonds, that is the one that is used.
+        if let [first, rest @ ..] = &sides[..]
+            && rest.iter().all(|side| side.mu == first.mu)
+        {
+            self.mu = Some(first.mu);
+        }
+        Ok(Some(Box::new(EnergyCorrection::new(sides, self.form))))
+    }
 }
 
 /// The places of the names of a knob in `all`; `None` if it is not set.
 fn listed(
-    spec: &PolicySpec,
-    knob: &str,
+    names: Option<&Vec<String>>,
+    (knob, written): (&str, &Written),
     all: &[String],
     what: &str,
 ) -> Result<Option<BTreeSet<usize>>, Error> {
-    let Some(at) = spec.knob(knob) else { return Ok(None) };
-    let KnobValue::Names(names) = &at.value else { return Ok(None) };
+    let Some(names) = names else { return Ok(None) };
     let places: NameIndex<&str> = all.iter().map(String::as_str).collect();
     let find = |name: &String| {
         places.place(name.as_str()).ok_or_else(|| {
             let hint = hint(name, all.iter().map(String::as_str));
-            Error::input(at.place(), format!("there is no {what} `{name}`.{hint}"))
+            Error::input(written.knob(knob), format!("there is no {what} `{name}`.{hint}"))
         })
     };
     names.iter().map(find).collect::<Result<_, _>>().map(Some)
 }
 
-fn side(
-    spec: &PolicySpec,
-    context: &Context<'_>,
-    bond: usize,
-    takers: Option<&BTreeSet<usize>>,
-) -> Result<EffortSide, Error> {
-    let (network, names) = (context.network, context.names);
-    let name = &names.bonds[bond];
-    let fail = |message: String| Err(Error::input(spec.entry.place(), message));
-    let ports: Vec<_> = network.bonds.bonds[bond].clone().map(|p| &network.bonds.ports[p]).collect();
-    let terms = |p: usize| &network.bonds.terms[ports[p].terms.clone()];
-    let owner = |p: usize| &names.subsystems[ports[p].subsystem];
-    let feeds_through = |p: usize| {
-        let of = &network.members[ports[p].subsystem];
-        network.feed_through[of.feed_through.clone()]
-            .iter()
-            .any(|pair| terms(p).iter().any(|t| t.y == pair.output))
-    };
+impl Energy {
+    /// How a bond is corrected.
+    fn side(
+        &self,
+        written: &Written,
+        context: &Context<'_>,
+        bond: usize,
+        takers: Option<&BTreeSet<usize>>,
+    ) -> Result<EffortSide, Error> {
+        let (network, names) = (context.network, context.names);
+        let name = &names.bonds[bond];
+        let fail = |message: String| Err(Error::input(written.entry.clone(), message));
+        let ports: Vec<_> = network.bonds.bonds[bond].clone().map(|p| &network.bonds.ports[p]).collect();
+        let terms = |p: usize| &network.bonds.terms[ports[p].terms.clone()];
+        let owner = |p: usize| &names.subsystems[ports[p].subsystem];
+        let feeds_through = |p: usize| {
+            let of = &network.members[ports[p].subsystem];
+            network.feed_through[of.feed_through.clone()]
+                .iter()
+                .any(|pair| terms(p).iter().any(|t| t.y == pair.output))
+        };
 
-    let by_user = |p: &usize| takers.is_some_and(|list| list.contains(&ports[*p].subsystem));
-    let by_unit = |p: &usize| terms(*p).iter().all(|t| takes_effort(context, t.u, t.y) == Some(true));
-    let by_structure =
-        |p: &usize| !feeds_through(*p) && network.members[ports[*p].subsystem].knows_feed_through();
-    let all = 0..ports.len();
-    let mut candidates: Vec<usize> = all.clone().filter(by_user).collect();
-    if candidates.is_empty() {
-        candidates = all.clone().filter(by_unit).collect();
-    }
-    if candidates.is_empty() {
-        candidates = all.filter(by_structure).collect();
-    }
-    let &[taker] = candidates.as_slice() else {
-        return fail(format!(
-            "bond `{name}`: the sides cannot be told apart as force and motion ({} of its {} ports could take the force; exactly one \
-             must). Give the ports units, or write `takes_force = [\"{}\"]`",
-            candidates.len(),
-            ports.len(),
-            owner(0)
-        ));
-    };
-    let givers: Vec<usize> = (0..ports.len()).filter(|&p| p != taker).collect();
-    if feeds_through(taker) && givers.iter().any(|&p| feeds_through(p)) {
-        return fail(format!(
-            "bond `{name}`: both sides feed their inputs through (`{}` and `{}`). The correction rests on one side whose output does \
-             not depend on its input at the same instant; use `refresh = true` or `nepce` instead",
-            owner(taker),
-            owner(givers[0])
-        ));
-    }
-    let mu = match spec.number("mu") {
-        Some(mu) => mu,
-        None => {
-            if let Some(&p) =
-                givers.iter().find(|&&p| !network.members[ports[p].subsystem].knows_feed_through())
-            {
-                return fail(format!(
-                    "bond `{name}`: `{}` does not say whether its force depends on its input at the same instant, so μ has no rule. \
-                     Give `mu` (0.5 with feed-through at equal rates)",
-                    owner(p)
-                ));
-            }
-            let rate = |p: usize| context.rates[ports[p].subsystem];
-            let giver_rate = givers.iter().map(|&p| rate(p)).max().unwrap_or(1);
-            let fast = if rate(taker) > giver_rate { taker } else { givers[0] };
-            let hold = terms(fast).iter().map(|t| context.holds[t.u]).min().unwrap_or(0);
-            mu_by_rule(givers.iter().any(|&p| feeds_through(p)), giver_rate, rate(taker), hold)
+        let by_user = |p: &usize| takers.is_some_and(|list| list.contains(&ports[*p].subsystem));
+        let by_unit = |p: &usize| terms(*p).iter().all(|t| takes_effort(context, t.u, t.y) == Some(true));
+        let by_structure =
+            |p: &usize| !feeds_through(*p) && network.members[ports[*p].subsystem].knows_feed_through();
+        let all = 0..ports.len();
+        let mut candidates: Vec<usize> = all.clone().filter(by_user).collect();
+        if candidates.is_empty() {
+            candidates = all.clone().filter(by_unit).collect();
         }
-    };
-    let uncapped = spec.word("cap", "") == "none";
-    Ok(EffortSide {
-        bond,
-        // Terms count power that leaves; the correction counts what enters.
-        terms: terms(taker)
-            .iter()
-            .map(|t| EffortTerm { effort: t.u, flow: t.y, factor: -t.factor })
-            .collect(),
-        mu,
-        nu: spec.number("nu").unwrap_or(0.0),
-        relative_cap: if uncapped { f64::INFINITY } else { spec.number("cap").unwrap_or(1.0) },
-        absolute_cap: spec.number("absolute_cap").unwrap_or(f64::INFINITY),
-    })
+        if candidates.is_empty() {
+            candidates = all.filter(by_structure).collect();
+        }
+        let &[taker] = candidates.as_slice() else {
+            return fail(format!(
+                "bond `{name}`: the sides cannot be told apart as force and motion ({} of its {} ports could take the force; exactly one \
+             must). Give the ports units, or write `takes_force = [\"{}\"]`",
+                candidates.len(),
+                ports.len(),
+                owner(0)
+            ));
+        };
+        let givers: Vec<usize> = (0..ports.len()).filter(|&p| p != taker).collect();
+        if feeds_through(taker) && givers.iter().any(|&p| feeds_through(p)) {
+            return fail(format!(
+                "bond `{name}`: both sides feed their inputs through (`{}` and `{}`). The correction rests on one side whose output does \
+             not depend on its input at the same instant; use `refresh = true` or `nepce` instead",
+                owner(taker),
+                owner(givers[0])
+            ));
+        }
+        let mu = match self.mu {
+            Some(mu) => mu,
+            None => {
+                if let Some(&p) =
+                    givers.iter().find(|&&p| !network.members[ports[p].subsystem].knows_feed_through())
+                {
+                    return fail(format!(
+                        "bond `{name}`: `{}` does not say whether its force depends on its input at the same instant, so μ has no rule. \
+                     Give `mu` (0.5 with feed-through at equal rates)",
+                        owner(p)
+                    ));
+                }
+                let rate = |p: usize| context.rates[ports[p].subsystem];
+                let giver_rate = givers.iter().map(|&p| rate(p)).max().unwrap_or(1);
+                let fast = if rate(taker) > giver_rate { taker } else { givers[0] };
+                let hold = terms(fast).iter().map(|t| context.holds[t.u]).min().unwrap_or(0);
+                mu_by_rule(givers.iter().any(|&p| feeds_through(p)), giver_rate, rate(taker), hold)
+            }
+        };
+        Ok(EffortSide {
+            bond,
+            // Terms count power that leaves; the correction counts what enters.
+            terms: terms(taker)
+                .iter()
+                .map(|t| EffortTerm { effort: t.u, flow: t.y, factor: -t.factor })
+                .collect(),
+            mu,
+            nu: self.nu,
+            relative_cap: match self.cap {
+                Cap::Share(share) => share,
+                Cap::Unlimited => f64::INFINITY,
+            },
+            absolute_cap: self.absolute_cap.unwrap_or(f64::INFINITY),
+        })
+    }
 }
 
 /// Whether a port with this input and output takes a force, torque, voltage or pressure; `None` where units are unknown.

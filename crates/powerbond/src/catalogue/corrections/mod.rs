@@ -1,21 +1,48 @@
 //! How held inputs are corrected: one file per method, its entry beside its make.
 
-mod energy;
+mod none;
 mod nepce;
+mod energy;
 
-pub use energy::ENERGY;
-pub use nepce::NEPCE;
-pub use nepce::settle_gains;
+pub use energy::{Cap, ENERGY, Energy};
+pub use nepce::{Gains, NEPCE, Nepce};
+pub use none::{NONE, Off};
 
-use super::{Entry, Make, Nature};
+use super::part::choice;
+use super::{Chosen, Kind};
+use crate::Error;
+use powerbond_core::correction::InputCorrection;
+use powerbond_core::network::{Names, Network};
 
-/// None.
-pub const NONE: Entry = Entry {
-    name: "none",
-    about: "inputs stay as they are held",
-    paper: "",
-    knobs: &[],
-    uses: None,
-    nature: Nature::Nothing,
-    make: Make::Correction(|_, _| Ok(None)),
-};
+choice!(
+    /// How held inputs are corrected.
+    Correction,
+    Kind::Correction,
+    Option<Box<dyn InputCorrection>>,
+    [Off, Nepce, Energy]
+);
+
+impl Correction {
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Correction::Off(_))
+    }
+
+    /// Where it takes ∂y/∂u from.
+    pub fn gains(&self) -> &Gains {
+        match self {
+            Correction::Nepce(nepce) => &nepce.feed_through,
+            Correction::Off(_) | Correction::Energy(_) | Correction::Own(_) => &Gains::Ignored,
+        }
+    }
+}
+
+impl Chosen<Correction> {
+    /// Enters where the correction wants the gains of feed-through to come from.
+    pub fn settle_gains(&self, network: &mut Network, names: &Names) -> Result<(), Error> {
+        match &self.value {
+            Correction::Nepce(nepce) => nepce.settle_gains(&self.written, network, names),
+            Correction::Off(_) | Correction::Energy(_) | Correction::Own(_) => Ok(()),
+        }
+    }
+}

@@ -1,24 +1,37 @@
 //! How wrong a step was: one file per method, its entry beside its make.
 
+mod none;
 mod energy;
-mod jump;
 mod predictor;
+mod jump;
 mod richardson;
 
-pub use energy::ENERGY;
-pub use jump::{FIRST_STEP, JUMP, TOLERANCE};
-pub use predictor::PREDICTOR;
-pub use richardson::RICHARDSON;
+pub use energy::{ENERGY, ENERGY_SCALE, ENERGY_TOLERANCE, Energy};
+pub use jump::{DEFAULT_TOLERANCE, FIRST_STEP, JUMP, Jump, TOLERANCE};
+pub use none::{NONE, Off};
+pub use predictor::{PREDICTOR, Predictor};
+pub use richardson::{RICHARDSON, Richardson};
 
-use super::{Entry, Make, Nature};
+use super::Kind;
+use super::part::choice;
+use powerbond_core::estimator::ErrorEstimator;
 
-/// None.
-pub const NONE: Entry = Entry {
-    name: "none",
-    about: "no estimate",
-    paper: "",
-    knobs: &[],
-    uses: None,
-    nature: Nature::Nothing,
-    make: Make::Estimator(|_, _| Ok(None)),
-};
+choice!(
+    /// How wrong a step was.
+    Estimator,
+    Kind::Estimator,
+    Option<Box<dyn ErrorEstimator>>,
+    [Off, Energy, Predictor, Jump, Richardson]
+);
+
+impl Estimator {
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Estimator::Off(_))
+    }
+
+    /// Whether it compares pairs of steps with big ones.
+    pub fn compares_pairs(&self) -> bool {
+        matches!(self, Estimator::Richardson(_))
+    }
+}

@@ -2,40 +2,63 @@
 
 use crate::Error;
 use crate::catalogue::knob::LARGEST;
-use crate::catalogue::{Context, Domain, Entry, Knob, Make, Nature, PolicySpec};
-use powerbond_core::estimator::{ErrorEstimator, OutputTolerance, Predictor};
+use crate::catalogue::{Context, Domain, Entry, Kind, Knob, Make, PerVariable, Written, knobs};
+use powerbond_core::estimator::{self, ErrorEstimator, OutputTolerance};
 
 /// The predictor.
 pub const PREDICTOR: Entry = Entry {
+    kind: Kind::Estimator,
     name: "predictor",
-    about: "what a step returned against what the past foretold",
+    about: "what a step returned against what the past predicted",
     paper: "sadjina2017 eq. 16–17",
     knobs: &[
         Knob {
             name: "tolerance",
             domain: Domain::NumberByName { min: 1.0 / LARGEST, max: LARGEST, open: false },
-            default: "1e-3 of the output's nominal value",
+            rule: Some(|| format!("{RELATIVE:e} of the output's nominal value")),
             unit: "the unit of the output",
             about: "TOL; a number, or a table by output",
         },
         Knob {
             name: "rho",
             domain: Domain::NumberByName { min: 0.0, max: LARGEST, open: false },
-            default: "1e-4",
+            rule: Some(|| format!("{RHO:e}")),
             unit: "1/unit of the output",
             about: "ρ, weight of the output's size; a number, or a table by output",
         },
     ],
     uses: None,
-    nature: Nature::Plain,
-    make: Make::Estimator(make),
+    plain: || Box::new(Predictor::default()),
 };
 
-fn make(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<dyn ErrorEstimator>>, Error> {
-    let outputs = &context.names.outputs;
-    let tolerance =
-        context.per_variable(spec.knob("tolerance"), outputs, "output", |o| 1e-3 * context.nominal(o))?;
-    let rho = context.per_variable(spec.knob("rho"), outputs, "output", |_| 1e-4)?;
-    let both = tolerance.iter().zip(&rho).map(|(&absolute, &rho)| OutputTolerance { absolute, rho });
-    Ok(Some(Box::new(Predictor::new(both.collect(), context.hold_order()))))
+/// TOL over the nominal value, and ρ, where none is given.
+const RELATIVE: f64 = 1e-3;
+const RHO: f64 = 1e-4;
+
+/// What a step returned against what the past predicted. Sadjina 2017, eq. 16–17.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Predictor {
+    /// TOL, in the unit of the output; `None`: a share of its nominal value.
+    pub tolerance: Option<PerVariable>,
+    /// ρ, weight of the output's size, per unit of the output.
+    pub rho: Option<PerVariable>,
+}
+
+knobs!(Predictor, PREDICTOR, tolerance, rho);
+
+impl Make<Option<Box<dyn ErrorEstimator>>> for Predictor {
+    fn make(
+        &mut self,
+        written: &Written,
+        context: &Context<'_>,
+    ) -> Result<Option<Box<dyn ErrorEstimator>>, Error> {
+        let outputs = &context.names.outputs;
+        let relative = |o: usize| RELATIVE * context.nominal(o);
+        let place = |knob: &str| written.knob(knob);
+        let tolerance =
+            context.per_variable(&mut self.tolerance, place("tolerance"), outputs, "output", relative)?;
+        let rho = context.per_variable(&mut self.rho, place("rho"), outputs, "output", |_| RHO)?;
+        let both = tolerance.iter().zip(&rho).map(|(&absolute, &rho)| OutputTolerance { absolute, rho });
+        Ok(Some(Box::new(estimator::Predictor::new(both.collect(), context.hold_order()))))
+    }
 }

@@ -2,12 +2,14 @@
 
 use crate::Error;
 use crate::catalogue::knob::LARGEST;
-use crate::catalogue::{Ability, Context, Domain, Entry, Knob, KnobValue, Make, Nature, PolicySpec, Without};
-use crate::source::At;
-use powerbond_core::estimator::{BigStep, Constants, ErrorEstimator, Richardson, Tolerance};
+use crate::catalogue::{
+    Ability, Context, Domain, Entry, Kind, Knob, Make, PerVariable, Without, Word, Written, knobs,
+};
+use powerbond_core::estimator::{self, BigStep, Constants, ErrorEstimator, Tolerance};
 
 /// The Richardson estimate.
 pub const RICHARDSON: Entry = Entry {
+    kind: Kind::Estimator,
     name: "richardson",
     about: "two steps against one of twice the size, from a saved state; the error of every output",
     paper: "arnold2013 eq. 24, 26",
@@ -15,92 +17,142 @@ pub const RICHARDSON: Entry = Entry {
         Knob {
             name: "tolerance",
             domain: Domain::NumberByName { min: 1.0 / LARGEST, max: LARGEST, open: false },
-            default: "1e-3",
+            rule: Some(|| format!("{RELATIVE:e}")),
             unit: "",
             about: "error of a pair of steps relative to the nominal value; a number, or a table by output",
         },
         Knob {
             name: "nominal",
             domain: Domain::NumberByName { min: 1.0 / LARGEST, max: LARGEST, open: false },
-            default: "that of the model",
+            rule: Some(|| "that of the model".to_owned()),
             unit: "the unit of the output",
             about: "typical magnitude; a number, or a table by output",
         },
         Knob {
             name: "absolute",
             domain: Domain::NumberByName { min: 1.0 / LARGEST, max: LARGEST, open: false },
-            default: "tolerance times nominal",
+            rule: Some(|| "tolerance times nominal".to_owned()),
             unit: "the unit of the output",
             about: "absolute tolerance; a number, or a table by output",
         },
         Knob {
             name: "relative",
             domain: Domain::NumberByName { min: 0.0, max: 1.0, open: false },
-            default: "0",
+            rule: Some(|| "0".to_owned()),
             unit: "",
             about: "is added times the size of the output; a number, or a table by output",
         },
         Knob {
             name: "big_step",
             domain: Domain::Choice(&["modified", "classic"]),
-            default: "modified",
+            rule: None,
             unit: "",
             about: "inputs of the big step: through the nodes of the first small one (eq. 26), or of big steps (eq. 24)",
         },
         Knob {
             name: "constants",
             domain: Domain::Choice(&["per-output", "published"]),
-            default: "per-output",
+            rule: None,
             unit: "",
             about: "outputs with feed-through have a constant of their own, or that of the others as published",
         },
         Knob {
             name: "extrapolate",
             domain: Domain::Flag,
-            default: "false",
+            rule: None,
             unit: "",
             about: "local extrapolation: the estimate is taken off outputs with feed-through",
         },
     ],
     uses: Some((Ability::Restore, Without::Refused)),
-    nature: Nature::PairsOfSteps,
-    make: Make::Estimator(make),
+    plain: || Box::new(Richardson::default()),
 };
 
-/// `absolute + relative · |y|` for every output; absolute is `tolerance · nominal` where it is not given.
-fn make(spec: &PolicySpec, context: &Context<'_>) -> Result<Option<Box<dyn ErrorEstimator>>, Error> {
-    let outputs = &context.names.outputs;
-    if outputs.is_empty() {
-        let message = "the Richardson estimate compares outputs, and none is exchanged; connect some";
-        return Err(Error::input(spec.entry.place(), message));
+/// Error of a pair of steps over the nominal value, where none is given.
+const RELATIVE: f64 = 1e-3;
+
+/// Two steps against one of twice the size, from a saved state. Arnold 2013, eq. 24, 26.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Richardson {
+    /// Error of a pair of steps relative to the nominal value.
+    pub tolerance: Option<PerVariable>,
+    /// Typical magnitude, in the unit of the output; `None`: that of the model.
+    pub nominal: Option<PerVariable>,
+    /// Absolute tolerance, in the unit of the output; `None`: `tolerance` times `nominal`.
+    pub absolute: Option<PerVariable>,
+    /// Is added times the size of the output.
+    pub relative: Option<PerVariable>,
+    /// Inputs of the big step.
+    pub big_step: BigStep,
+    /// Constants of outputs with feed-through.
+    pub constants: Constants,
+    /// The estimate is taken off outputs with feed-through.
+    pub extrapolate: bool,
+}
+
+impl Default for Richardson {
+    fn default() -> Self {
+        Richardson {
+            tolerance: None,
+            nominal: None,
+            absolute: None,
+            relative: None,
+            big_step: BigStep::Modified,
+            constants: Constants::PerOutput,
+            extrapolate: false,
+        }
     }
-    let common = |knob: &str| matches!(spec.knob(knob).map(|k| &k.value), Some(KnobValue::Number(_)));
-    if let (true, true, Some(absolute)) = (common("tolerance"), common("absolute"), spec.knob("absolute")) {
-        let message = "`absolute` stands for `tolerance` times the nominal value; give one of them, or tables by output";
-        return Err(Error::input(absolute.place(), message));
+}
+
+knobs!(Richardson, RICHARDSON, tolerance, nominal, absolute, relative, big_step, constants, extrapolate,);
+
+impl Word for BigStep {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("modified", BigStep::Modified), ("classic", BigStep::Classic)];
+}
+
+impl Word for Constants {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("per-output", Constants::PerOutput), ("published", Constants::Published)];
+}
+
+impl Make<Option<Box<dyn ErrorEstimator>>> for Richardson {
+    /// `absolute + relative · |y|` for every output; absolute is `tolerance · nominal` where it is not given.
+    fn make(
+        &mut self,
+        written: &Written,
+        context: &Context<'_>,
+    ) -> Result<Option<Box<dyn ErrorEstimator>>, Error> {
+        let outputs = &context.names.outputs;
+        if outputs.is_empty() {
+            let message = "the Richardson estimate compares outputs, and none is exchanged; connect some";
+            return Err(Error::input(written.entry.clone(), message));
+        }
+        let is_common = |knob: &Option<PerVariable>| matches!(knob, Some(PerVariable::All(_)));
+        if is_common(&self.tolerance) && is_common(&self.absolute) {
+            let message = "`absolute` stands for `tolerance` times the nominal value; give one of them, or tables by output";
+            return Err(Error::input(written.knob("absolute"), message));
+        }
+        let numbers = |field: &mut Option<PerVariable>, knob: &str, default: &dyn Fn(usize) -> f64| {
+            context.per_variable(field, written.knob(knob), outputs, "output", default)
+        };
+        let nominal = numbers(&mut self.nominal, "nominal", &|o| context.nominal(o))?;
+        let tolerance = numbers(&mut self.tolerance, "tolerance", &|_| RELATIVE)?;
+        let absolute = numbers(&mut self.absolute, "absolute", &|o| tolerance[o] * nominal[o])?;
+        let relative = numbers(&mut self.relative, "relative", &|_| 0.0)?;
+        if let Some(o) = (0..outputs.len()).find(|&o| absolute[o] < f64::MIN_POSITIVE) {
+            let place = written.own("tolerance").or(written.knob("nominal"));
+            let message = format!(
+                "the tolerance of `{}` is {}; a number above 0 is needed. Give `nominal` or `absolute` for it",
+                outputs[o], absolute[o]
+            );
+            return Err(Error::input(place, message));
+        }
+        let both = absolute.iter().zip(&relative);
+        let tolerance = both.map(|(&absolute, &relative)| Tolerance { absolute, relative }).collect();
+        let mut estimator = estimator::Richardson::new(tolerance, context.holds.to_vec(), self.big_step);
+        estimator.constants = self.constants;
+        estimator.extrapolate = self.extrapolate;
+        Ok(Some(Box::new(estimator)))
     }
-    let numbers = |knob: &str, default: &dyn Fn(usize) -> f64| {
-        context.per_variable(spec.knob(knob), outputs, "output", default)
-    };
-    let nominal = numbers("nominal", &|o| context.nominal(o))?;
-    let tolerance = numbers("tolerance", &|_| 1e-3)?;
-    let absolute = numbers("absolute", &|o| tolerance[o] * nominal[o])?;
-    let relative = numbers("relative", &|_| 0.0)?;
-    if let Some(o) = (0..outputs.len()).find(|&o| absolute[o] < f64::MIN_POSITIVE) {
-        let place = spec.knob("tolerance").or(spec.knob("nominal")).map_or(spec.entry.place(), At::place);
-        let message = format!(
-            "the tolerance of `{}` is {}; a number above 0 is needed. Give `nominal` or `absolute` for it",
-            outputs[o], absolute[o]
-        );
-        return Err(Error::input(place, message));
-    }
-    let both = absolute.iter().zip(&relative);
-    let tolerance = both.map(|(&absolute, &relative)| Tolerance { absolute, relative }).collect();
-    let bigs = [("modified", BigStep::Modified), ("classic", BigStep::Classic)];
-    let big = spec.choice("big_step", BigStep::Modified, &bigs);
-    let mut estimator = Richardson::new(tolerance, context.holds.to_vec(), big);
-    let constants = [("per-output", Constants::PerOutput), ("published", Constants::Published)];
-    estimator.constants = spec.choice("constants", estimator.constants, &constants);
-    estimator.extrapolate = spec.flag("extrapolate");
-    Ok(Some(Box::new(estimator)))
 }

@@ -3,4 +3,4 @@
 pub use powerbond::catalogue::controllers::*;
 
 mod dead_band;
-pub use dead_band::DEAD_BAND;
+pub use dead_band::{DEAD_BAND, DeadBand};

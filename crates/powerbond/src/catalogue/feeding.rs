@@ -1,5 +1,6 @@
 //! What each subsystem can do decides how it is fed and how its feed-through is kept fresh.
 
+use super::Word;
 use crate::Error;
 use crate::source::At;
 use powerbond_core::feed_through::identify::MOST_INPUTS;
@@ -21,19 +22,13 @@ pub enum Feeding {
     Auto,
 }
 
-impl Feeding {
-    /// Names in files.
-    pub const NAMES: [(&'static str, Feeding); 4] = [
+impl Word for Feeding {
+    const WORDS: &'static [(&'static str, Self)] = &[
         ("value", Feeding::Value),
         ("mean", Feeding::Mean),
         ("tail", Feeding::EndpointSubstep),
         ("auto", Feeding::Auto),
     ];
-
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        Feeding::NAMES.iter().find(|(_, f)| *f == self).map_or("", |(name, _)| name)
-    }
 }
 
 /// What a subsystem can do, in one letter.

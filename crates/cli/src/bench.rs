@@ -3,7 +3,7 @@
 use crate::fmus::Fmus;
 use crate::text::{print, significant, table};
 use powerbond::Error;
-use powerbond::bench::{Quantity, Report, Row, SUITES, Suite};
+use powerbond_bench::{Quantity, Report, Row, SUITES, Suite};
 use std::io::IsTerminal;
 
 /// Options of `bench`.

@@ -2,9 +2,9 @@
 
 use crate::export::explain;
 use powerbond::Error;
-use powerbond::bench::{Exchange, Suite};
 use powerbond::models::{self, Capability, ParameterValue};
 use powerbond::system::{FmuOptions, SimulatorSpec, SubsystemSpec};
+use powerbond_bench::{Exchange, Suite};
 use powerbond_export::{Export, FmiVersion, Library};
 use std::cell::RefCell;
 use std::collections::BTreeMap;

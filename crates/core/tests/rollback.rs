@@ -27,7 +27,6 @@ use powerbond_core::subsystem::{
 };
 use powerbond_core::time::EndRule;
 use powerbond_core::time::signal::Signal;
-use powerbond_models::error_study::Split;
 use powerbond_models::{self, ParameterValue};
 
 /// A quarter car with feed-through and a bond: the suspension belongs to the chassis. After 0.06 s histories restart.
@@ -622,7 +621,18 @@ fn an_attempt_that_blows_up_is_made_again_smaller() {
 /// Both small steps of a pair are rows; the last pair ends exactly at the stop.
 #[test]
 fn rows_are_the_small_steps() {
-    let network = Split::Dd.network(&[0.0; 4]);
+    let model = |name: &str| powerbond_models::find(name).expect("a model").build(&[]).expect("its defaults");
+    let network = NetworkBuilder::new()
+        .subsystem("chassis", model("quarter-car/chassis-dd"))
+        .subsystem("wheel", model("quarter-car/wheel-dd"))
+        .connect("chassis.position", "wheel.chassis_position", 1.0)
+        .connect("chassis.velocity", "wheel.chassis_velocity", 1.0)
+        .connect("wheel.position", "chassis.wheel_position", 1.0)
+        .connect("wheel.velocity", "chassis.wheel_velocity", 1.0)
+        .external(VariableName::new("wheel", "road"), Signal::Constant(0.1))
+        .build()
+        .expect("a proper system")
+        .0;
     let estimators = richardson(&network, 1e-3);
     let (outcome, count, times) = run_with(network, estimators, Rejecting::new(1e-4, 1e-7, 0.05));
     outcome.expect("it runs");

@@ -3,7 +3,6 @@
 pub mod algebraic;
 pub mod crane;
 mod equations;
-pub mod error_study;
 pub mod force_laws;
 pub mod integrate;
 pub mod linear;

@@ -580,3 +580,41 @@ fn short4(x: f64) -> String {
     let digits = 10f64.powi(3 - x.abs().log10().floor() as i32);
     short((x * digits).round() / digits)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::System;
+    use crate::script::{Point::*, play};
+    use powerbond_core::observe::verdict::VerdictLimits;
+
+    /// What is held over a step is the value at its start, and a coupled input climbs by 1 in every step of 0.1 s; at 1 s it
+    /// jumps by 100. With both limits known, that is as good as if it had not jumped: the score is the same but for the
+    /// larger spread.
+    #[test]
+    fn a_jump_at_an_event_is_neither_defect_nor_travel() {
+        let gains = "simulation = { stop = 2, step = 0.1 }\nmethod = { hold = 0 }\n\
+            connections = [{ from = \"a.y\", to = \"b.u\" }, { from = \"b.y\", to = \"a.u\" }]\n[subsystems]\n\
+            a = { model = \"algebraic/gain\", parameters = { gain = 0.5 } }\n\
+            b = { model = \"algebraic/gain\", parameters = { gain = 0, integral = 1 } }\n";
+        let findings = |jump: f64| {
+            let mut prepared = System::parse("gains", gains).unwrap().prepare().unwrap();
+            let climb = |k: u32| {
+                let (t, u) = (0.1 * f64::from(k), f64::from(k));
+                let point = |point, u: f64| (point, t, vec![u, 0.0], vec![0.0; 2]);
+                match k {
+                    0 => vec![point(Start, u)],
+                    10 => vec![point(Left, u), point(Right, u + jump)],
+                    11.. => vec![point(Step, u + jump)],
+                    _ => vec![point(Step, u)],
+                }
+            };
+            play(&mut prepared.verdict, (0..=20).flat_map(climb));
+            prepared.verdict.result(&VerdictLimits::default()).inputs[0]
+        };
+        let (smooth, jumped) = (findings(0.0), findings(100.0));
+        assert_eq!(smooth.jump_max, 1.0);
+        assert_eq!((jumped.jump_max, jumped.jump_rms), (smooth.jump_max, smooth.jump_rms));
+        assert_eq!((jumped.defect, jumped.roughness), (smooth.defect, smooth.roughness));
+        assert!(jumped.swings <= smooth.swings && jumped.spread > 9.0 * smooth.spread);
+    }
+}

@@ -2,12 +2,12 @@
 //!
 //! The figures print no numbers: what is expected here was measured by two prototypes that follow the paper's text.
 
-use super::force_displacement::Star;
-use super::{Check, Models, Plan, Quantity};
-use crate::Error;
-use powerbond_core::correction::mu_by_rule;
-use powerbond_models::oscillator::{Case, DOUBLE, MULTIPLE, Reference};
-use powerbond_models::{crane, nonlinear_oscillator, pendula};
+use crate::force_displacement::Star;
+use crate::{Check, Models, Plan, Quantity};
+use powerbond::Error;
+use powerbond::core::correction::mu_by_rule;
+use powerbond::models::oscillator::{Case, DOUBLE, MULTIPLE, Reference};
+use powerbond::models::{crane, nonlinear_oscillator, pendula};
 
 /// What came of an oscillator of 10 s.
 struct Swing {

@@ -1,8 +1,8 @@
 //! Orders and error estimates of arnold2013 §4–5 on the quarter car. Expected slopes, ratios and step counts: the paper
 //! and `methods.md` §5 of the project's design notes (two independent prototypes).
 
-use powerbond_core::estimator::BigStep;
-use powerbond_models::error_study::{
+use powerbond::core::estimator::BigStep;
+use powerbond_bench::error_study::{
     Control, LocalErrors, Split, adaptive_run, constant_run, constant_steps_for, local_errors, slope,
 };
 

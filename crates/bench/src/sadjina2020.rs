@@ -1,10 +1,10 @@
 //! sadjina2020: tables 4 to 9, NEPCE alone and with ECCO.
 
-use super::quarter_car::{Case, POWER, Rule, SMALL, STEPS, Split};
-use super::{Models, Plan, Quantity};
-use crate::Error;
+use crate::quarter_car::{Case, POWER, Rule, SMALL, STEPS, Split};
+use crate::{Models, Plan, Quantity};
 use Rule::{Band, Digit, Known};
 use Split::{R1, R2};
+use powerbond::Error;
 
 const MICRO_STEPS: u32 = 256;
 

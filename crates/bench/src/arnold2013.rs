@@ -3,13 +3,13 @@
 //!
 //! The paper shows figures, no numbers: slopes and ratios are judged by its formulas, step counts by two prototypes.
 
-use super::{Plan, Quantity};
-use crate::Error;
-use powerbond_core::error::RunError;
-use powerbond_core::estimator::BigStep;
-use powerbond_models::error_study::{
+use crate::error_study::{
     Control, Split, adaptive_run, constant_run, constant_steps_for, local_errors, slope, started,
 };
+use crate::{Plan, Quantity};
+use powerbond::Error;
+use powerbond::core::error::RunError;
+use powerbond::core::estimator::BigStep;
 
 /// Where the two steps of a local error start, in s. One of many starts: elsewhere the leading term of the force's
 /// error may still be small against the next one at this step.

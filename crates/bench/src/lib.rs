@@ -1,19 +1,25 @@
 //! The papers' tables and figures as data: published beside measured, with the rule that judges each number.
+//!
+//! Everything here is measured through the public library, as anybody could.
 
-mod arnold2013;
-mod default;
-mod force_displacement;
-mod quarter_car;
-mod reference;
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
 mod report;
-mod rodriguez2022;
+mod reference;
+mod quarter_car;
 mod sadjina2017;
 mod sadjina2020;
+mod force_displacement;
+mod rodriguez2022;
+pub mod error_study;
+mod arnold2013;
 mod verdict;
+mod default;
 
 pub use report::{Check, Quantity, Report, Row};
 
-use crate::{Error, Prepared, System};
+use powerbond::{Error, Prepared, System};
 
 /// A set of rows from one source.
 pub struct Suite {

@@ -1,9 +1,9 @@
 //! The quarter car of both papers as a system file, and what the tables measure on it.
 
-use super::reference::{Exact, PowerError};
-use super::{Models, Quantity};
-use crate::Error;
-use powerbond_models::quarter_car::{Damper, Reference};
+use crate::reference::{Exact, PowerError};
+use crate::{Models, Quantity};
+use powerbond::Error;
+use powerbond::models::quarter_car::{Damper, Reference};
 
 /// Which side the suspension belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

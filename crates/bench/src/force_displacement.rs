@@ -1,12 +1,12 @@
 //! The systems of rodriguez2022 as system files: force givers around one motion giver, with what the figures measure.
 
-use super::Models;
-use crate::Error;
-use powerbond_core::network::VariableName;
-use powerbond_core::observe::{Flow, Observer, StepReport};
-use powerbond_core::run::Engine;
-use powerbond_core::step::StepView;
-use powerbond_models::{ParameterValue, nonlinear_oscillator, oscillator, pendula};
+use crate::Models;
+use powerbond::Error;
+use powerbond::core::network::VariableName;
+use powerbond::core::observe::{Flow, Observer, StepReport};
+use powerbond::core::run::Engine;
+use powerbond::core::step::StepView;
+use powerbond::models::{ParameterValue, nonlinear_oscillator, oscillator, pendula};
 
 type Given = Vec<(String, ParameterValue)>;
 

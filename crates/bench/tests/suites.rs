@@ -1,7 +1,7 @@
 //! Every suite of `powerbond bench` can be measured from the library, with overflow and debug checks on. `./test` runs all rows
 //! of all suites, in release, by `powerbond bench`.
 
-use powerbond::bench::SUITES;
+use powerbond_bench::SUITES;
 
 #[test]
 fn the_first_row_of_every_suite_holds() {

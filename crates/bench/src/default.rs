@@ -4,16 +4,16 @@
 //! rms(y - reference)/std(reference). The reference is the monolithic solution where the models have one, else a run of the same
 //! system with a second-order hold and refresh at a step so small that its error is far below what is judged.
 
-use super::force_displacement::Star;
-use super::quarter_car::{self, Split};
-use super::reference::{Distance, Exact, Path, PowerError};
-use super::verdict::{Dice, Files, Subject as Judged, accurate_star, random_case, subjects};
-use super::{Models, Plan, Quantity};
-use crate::{Error, System};
-use powerbond_core::observe::{Flow, Observer, StepReport};
-use powerbond_core::step::StepView;
-use powerbond_models::nonlinear_oscillator;
-use powerbond_models::oscillator::{self, Case, DOUBLE, MULTIPLE};
+use crate::force_displacement::Star;
+use crate::quarter_car::{self, Split};
+use crate::reference::{Distance, Exact, Path, PowerError};
+use crate::verdict::{Dice, Files, Subject as Judged, accurate_star, random_case, subjects};
+use crate::{Models, Plan, Quantity};
+use powerbond::core::observe::{Flow, Observer, StepReport};
+use powerbond::core::step::StepView;
+use powerbond::models::nonlinear_oscillator;
+use powerbond::models::oscillator::{self, Case, DOUBLE, MULTIPLE};
+use powerbond::{Error, System};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,9 +1,9 @@
 //! sadjina2017: tables III and V to XII, both stability limits, and figure 4.
 
-use super::quarter_car::{Case, Measured, POWER, Rule, SMALL, STEPS, Split};
-use super::{Models, Plan, Quantity};
-use crate::Error;
+use crate::quarter_car::{Case, Measured, POWER, Rule, SMALL, STEPS, Split};
+use crate::{Models, Plan, Quantity};
 use Rule::{Band, Digit};
+use powerbond::Error;
 
 const MICRO_STEPS: u32 = 10;
 
@@ -275,14 +275,14 @@ struct Quarters {
     exchanged: [f64; 5],
 }
 
-impl powerbond_core::observe::Observer for Quarters {
+impl powerbond::core::observe::Observer for Quarters {
     fn accepted(
         &mut self,
-        step: &powerbond_core::step::StepView<'_>,
-        _report: &powerbond_core::observe::StepReport<'_>,
-    ) -> powerbond_core::observe::Flow {
+        step: &powerbond::core::step::StepView<'_>,
+        _report: &powerbond::core::observe::StepReport<'_>,
+    ) -> powerbond::core::observe::Flow {
         let quarter = (step.span.start / self.length) as usize;
         self.exchanged[quarter.min(4)] += step.flows[0].exchanged_power * step.span.h;
-        powerbond_core::observe::Flow::Continue
+        powerbond::core::observe::Flow::Continue
     }
 }

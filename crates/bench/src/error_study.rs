@@ -1,19 +1,19 @@
 //! The numerical tests of arnold2013 §5 as functions: local errors, global errors and error-controlled runs of the
 //! quarter car in both splits.
 
-use super::linear::Propagators;
-use super::quarter_car_splits::Exact;
-use super::{ParameterValue, find};
-use powerbond_core::controller::{Fixed, Rejecting, StepController};
-use powerbond_core::error::RunError;
-use powerbond_core::estimator::{BigStep, Constants, ErrorEstimator, Richardson, Tolerance};
-use powerbond_core::hold::Polynomial;
-use powerbond_core::network::{Network, NetworkBuilder, VariableName};
-use powerbond_core::observe::{Flow, Nobody, Observer, StepReport};
-use powerbond_core::run::{Engine, PastInputs, Policies, Settings};
-use powerbond_core::step::StepView;
-use powerbond_core::step::{Schedule, ScheduleKind, Seen};
-use powerbond_core::time::signal::Signal;
+use powerbond::core::controller::{Fixed, Rejecting, StepController};
+use powerbond::core::error::RunError;
+use powerbond::core::estimator::{BigStep, Constants, ErrorEstimator, Richardson, Tolerance};
+use powerbond::core::hold::Polynomial;
+use powerbond::core::network::{Network, NetworkBuilder, VariableName};
+use powerbond::core::observe::{Flow, Nobody, Observer, StepReport};
+use powerbond::core::run::{Engine, PastInputs, Policies, Settings};
+use powerbond::core::step::StepView;
+use powerbond::core::step::{Schedule, ScheduleKind, Seen};
+use powerbond::core::time::signal::Signal;
+use powerbond::models::linear::Propagators;
+use powerbond::models::quarter_car_splits::Exact;
+use powerbond::models::{ParameterValue, find};
 
 /// How the quarter car is coupled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ pub fn local_errors(split: Split, k: u8, t: f64, h: f64, refresh: &[usize]) -> R
     let estimator = |big| Richardson::new(split.tolerance(1.0), orders.clone(), big);
     let mut rich = estimator(BigStep::Classic);
     let mut modified = estimator(BigStep::Modified);
-    let structure = powerbond_core::feed_through::Structure::of(&network);
+    let structure = powerbond::core::feed_through::Structure::of(&network);
     rich.prepare(&network, &structure, refresh);
     modified.prepare(&network, &structure, refresh);
     let estimators: Vec<Box<dyn ErrorEstimator>> = vec![Box::new(rich.clone()), Box::new(modified.clone())];

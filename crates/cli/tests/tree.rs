@@ -1,0 +1,81 @@
+//! Which crate may use which: what the command does, everybody can do with the public library.
+
+use std::path::{Path, PathBuf};
+
+/// Every crate and the other crates of the workspace that it may depend on, those of its tests included.
+const CRATES: &[(&str, &[&str])] = &[
+    ("core", &["models"]),
+    ("models", &["core"]),
+    ("fmi", &["core"]),
+    ("export", &["core", "models", "fmi", "models-fmu"]),
+    ("models-fmu", &["export", "models"]),
+    ("powerbond", &["core", "fmi", "models"]),
+    ("bench", &["powerbond"]),
+    ("cli", &["powerbond", "bench", "export", "models-fmu"]),
+];
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Folders and files in a folder, by name.
+fn listed(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+/// All source files below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in listed(folder) {
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// What a manifest calls other crates of the workspace: `powerbond` or what follows `powerbond-`.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let names = manifest.lines().filter_map(|line| line.split([' ', '.', '=']).next());
+    names
+        .filter(|name| name.starts_with("powerbond"))
+        .map(|n| n.strip_prefix("powerbond-").unwrap_or(n))
+        .collect()
+}
+
+#[test]
+fn crates_depend_on_each_other_as_listed_and_only_the_command_on_bench() {
+    let mut found = Vec::new();
+    for folder in listed(&crates()) {
+        let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+        let Some((_, allowed)) = CRATES.iter().find(|(known, _)| *known == name) else {
+            panic!("which crates may `{name}` depend on?");
+        };
+        for other in dependencies(&read(&folder.join("Cargo.toml"))) {
+            assert!(allowed.contains(&other), "`{name}` must not depend on `{other}`");
+        }
+        found.push(name);
+    }
+    assert_eq!(found.len(), CRATES.len(), "{found:?}");
+}
+
+/// `powerbond::core`, `powerbond::models` and `powerbond::fmi` are public; the crates behind them are not the command's business.
+#[test]
+fn the_command_and_the_suites_use_the_public_library_only() {
+    for folder in ["cli/src", "bench/src", "bench/tests"] {
+        for path in sources(&crates().join(folder)) {
+            for inner in ["powerbond_core", "powerbond_models::", "powerbond_fmi"] {
+                assert!(!read(&path).contains(inner), "{}: `{inner}`", path.display());
+            }
+        }
+    }
+}

@@ -35,11 +35,13 @@ pub enum RunError {
         /// How far it came.
         reached: f64,
     },
-    /// The method takes steps back, and the state of a subsystem cannot be restored.
+    /// The method takes steps back, or a snapshot was asked for, and the state of a subsystem cannot be restored.
     NoRestore {
         /// Which member.
         member: usize,
     },
+    /// A snapshot belongs to another engine.
+    ForeignSnapshot,
     /// An algebraic loop has no solution, or none was found.
     Loop {
         /// The inputs of the loop, flat.

@@ -2,8 +2,8 @@
 
 use super::parameters::{Domain, ParameterSpec, Parameters};
 use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
-    SubsystemError, ValueKind, Variable,
+    Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, StateSnapshot,
+    Subsystem, SubsystemError, ValueKind, Variable,
 };
 use powerbond_core::units::Unit;
 
@@ -239,6 +239,9 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
 
     fn enter(&mut self, _setup: &Setup) -> Result<(), SubsystemError> {
         self.equations = self.initial.clone();
+        let start = std::array::from_fn(|i| self.info.variables[i].start);
+        self.held = InputPolynomial { value: start, slope: [0.0; NI], curvature: [0.0; NI] };
+        self.now = start;
         Ok(())
     }
 
@@ -286,6 +289,16 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
         Ok(())
     }
 
+    /// Parameters of models are fixed: only inputs that are not bound can be set.
+    fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
+        if variable >= NI || self.inputs.contains(&variable) {
+            return Err(SubsystemError::Unsupported { call: "set" });
+        }
+        self.held.value[variable] = value;
+        self.now[variable] = value;
+        Ok(())
+    }
+
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError> {
         for (z, &v) in z.iter_mut().zip(&self.probes) {
             *z = if v < NI {
@@ -311,6 +324,27 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
         self.held = self.saved_held;
         self.now = self.saved_now;
         Ok(())
+    }
+
+    fn snapshot(&mut self) -> Result<StateSnapshot, SubsystemError> {
+        if !self.info.capabilities.can_restore {
+            return Err(SubsystemError::Unsupported { call: "snapshot" });
+        }
+        Ok(StateSnapshot::new((self.equations.clone(), self.held, self.now)))
+    }
+
+    fn load_snapshot(&mut self, snapshot: &StateSnapshot) -> Result<(), SubsystemError> {
+        let state: Option<&(E, InputPolynomial<NI>, [f64; NI])> = snapshot.get();
+        let Some((equations, held, now)) = state else {
+            return Err(SubsystemError::Unsupported { call: "load_snapshot" });
+        };
+        self.equations.clone_from(equations);
+        (self.held, self.now) = (*held, *now);
+        Ok(())
+    }
+
+    fn can_snapshot(&mut self) -> bool {
+        self.info.capabilities.can_restore
     }
 
     fn scratch(&self) -> Option<Box<dyn Subsystem>> {

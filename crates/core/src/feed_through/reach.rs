@@ -50,6 +50,8 @@ pub(crate) struct Reach {
     touched: Vec<bool>,
     /// Those of them whose outputs jump.
     jumps: Vec<bool>,
+    /// Outputs of members with an input that jumps and is not one of the network's.
+    bent: Vec<Range<usize>>,
 }
 
 impl Reach {
@@ -74,6 +76,7 @@ impl Reach {
             jumping: 0,
             touched: vec![false; network.members.len()],
             jumps: vec![false; network.members.len()],
+            bent: Vec::new(),
         }
     }
 
@@ -83,6 +86,7 @@ impl Reach {
         self.list.clear();
         self.touched.fill(false);
         self.jumps.fill(false);
+        self.bent.clear();
         self.jumping = 0;
     }
 
@@ -104,6 +108,20 @@ impl Reach {
         self.jumping = self.list.len();
     }
 
+    /// Adds what jumps with an input of member `s` that the network does not feed: the outputs in `through` follow it at the same
+    /// instant, all its `outputs` bend. Before anything bends.
+    pub fn add_unfed(&mut self, s: usize, through: impl Iterator<Item = usize>, outputs: Range<usize>) {
+        self.touched[s] = true;
+        let from = self.list.len();
+        for output in through {
+            self.jumps[s] = true;
+            self.feed(output, Break::Sharp);
+        }
+        self.spread(from, Break::Sharp);
+        self.jumping = self.list.len();
+        self.bent.push(outputs);
+    }
+
     /// Adds `input`, which bends, and what bends with it at the same instant. After everything that jumps.
     pub fn add_bend(&mut self, input: usize) {
         let from = self.list.len();
@@ -119,6 +137,9 @@ impl Reach {
             self.jumps[self.owner[input]] |= !self.through[input].is_empty();
         }
         let bent = self.list.len();
+        for k in 0..self.bent.len() {
+            self.bent[k].clone().for_each(|output| self.feed(output, Break::Sharp));
+        }
         self.follow_up(0..self.jumping, bent, Break::Sharp);
         let curved = self.list.len();
         self.follow_up(self.jumping..curved, curved, Break::Soft);
@@ -187,6 +208,7 @@ mod tests {
             jumping: 0,
             touched: vec![false; n],
             jumps: vec![false; n],
+            bent: Vec::new(),
         }
     }
 
@@ -206,5 +228,16 @@ mod tests {
         reach.add_consequences();
         assert_eq!(reach.list, [(4, Break::Sharp)]);
         assert!(reach.touches(3) && reach.touches(4) && !reach.touches(2));
+        // As a jump of an input that the network feeds, but for that input itself.
+        reach.clear();
+        reach.add_unfed(1, 1..2, 1..2);
+        reach.add_consequences();
+        assert_eq!(reach.list, [(2, Break::Sharp), (3, Break::Sharp), (4, Break::Soft)]);
+        assert!(reach.touches(1) && reach.jumps(1) && reach.touches(2) && !reach.touches(3));
+        reach.clear();
+        reach.add_unfed(2, 0..0, 2..3);
+        reach.add_consequences();
+        assert_eq!(reach.list, [(3, Break::Sharp), (4, Break::Soft)]);
+        assert!(reach.touches(2) && !reach.jumps(2) && !reach.touches(3));
     }
 }

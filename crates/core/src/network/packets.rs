@@ -49,6 +49,19 @@ impl Packets {
         Ok(changed)
     }
 
+    /// What the receivers have, where that is known, in the order of the connections.
+    pub(crate) fn snapshot(&self) -> Vec<Option<Vec<u8>>> {
+        self.links.iter().map(|link| link.known.then(|| link.value.clone())).collect()
+    }
+
+    /// Receivers went back to where they had this.
+    pub(crate) fn load_snapshot(&mut self, values: &[Option<Vec<u8>>]) {
+        for (link, value) in self.links.iter_mut().zip(values) {
+            link.known = value.is_some();
+            link.value.clone_from(value.as_ref().unwrap_or(&Vec::new()));
+        }
+    }
+
     /// Receivers went back in time: what they have is not known any more.
     pub(crate) fn forget(&mut self) {
         self.links.iter_mut().for_each(|link| link.known = false);

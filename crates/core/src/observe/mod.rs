@@ -5,4 +5,5 @@ mod statistics;
 pub mod verdict;
 
 pub use observer::{Both, EventView, Flow, Nobody, Observer, StartView, StepReport};
+pub(crate) use statistics::SavedStatistics;
 pub use statistics::{NormStatistics, Peak, Statistics};

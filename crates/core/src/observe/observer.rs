@@ -46,10 +46,11 @@ pub struct StepReport<'a> {
 }
 
 /// The limits from the right at a discontinuity; those from the left were the end of the step that was reported last, with
-/// [`StepReport::event_follows`].
+/// [`StepReport::event_follows`]. What [`Engine::disturb`](crate::run::Engine::disturb) changes comes without that word, and maybe
+/// before the first step or several times at one instant: then the limits from the left are what was shown last.
 #[derive(Clone, Copy)]
 pub struct EventView<'a> {
-    /// When, in seconds: the end of that step.
+    /// When, in seconds: the end of that step, or the start of the run.
     pub t: f64,
     /// All inputs.
     pub inputs: &'a [f64],
@@ -81,6 +82,7 @@ pub trait Observer {
 }
 
 /// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 
 impl Observer for Nobody {

@@ -61,6 +61,14 @@ pub struct NormStatistics {
 #[derive(Clone)]
 struct Bins(Vec<u64>);
 
+/// Statistics as they were, in little memory: most bins are empty.
+pub(crate) struct SavedStatistics {
+    /// Without bins.
+    numbers: Statistics,
+    /// Place and count of bins that are not empty: of steps, then of norms.
+    bins: Vec<Vec<(u32, u64)>>,
+}
+
 impl std::fmt::Debug for Bins {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} bins", self.0.len())
@@ -88,6 +96,17 @@ impl Bins {
         let last = self.0.len() as u64 - 1;
         let place = bin(x.max(smallest)).saturating_sub(bin(smallest)).min(last);
         self.0[place as usize] += 1;
+    }
+
+    /// Those that are not empty.
+    fn save(&self) -> Vec<(u32, u64)> {
+        let counts = self.0.iter().enumerate().filter(|(_, count)| **count > 0);
+        counts.map(|(place, &count)| (place as u32, count)).collect()
+    }
+
+    fn load(&mut self, saved: &[(u32, u64)]) {
+        self.0.fill(0);
+        saved.iter().for_each(|&(place, count)| self.0[place as usize] = count);
     }
 
     /// The middle of the bin that holds the median of `total` numbers.
@@ -140,6 +159,33 @@ impl Statistics {
     /// Nothing yet, for a run with so many estimators.
     pub fn new(estimators: usize) -> Self {
         Statistics { estimates: vec![NormStatistics::default(); estimators], ..Statistics::default() }
+    }
+
+    /// All bins, those of steps first.
+    fn bins(&self) -> impl Iterator<Item = &Bins> {
+        std::iter::once(&self.bins).chain(self.estimates.iter().map(|norms| &norms.bins))
+    }
+
+    pub(crate) fn save(&self) -> SavedStatistics {
+        let none = || Bins(Vec::new());
+        let norms = |of: &NormStatistics| NormStatistics { bins: none(), ..*of };
+        let estimates = self.estimates.iter().map(norms).collect();
+        SavedStatistics {
+            numbers: Statistics { estimates, bins: none(), ..*self },
+            bins: self.bins().map(Bins::save).collect(),
+        }
+    }
+
+    pub(crate) fn load(&mut self, saved: &SavedStatistics) {
+        let mut kept = std::mem::take(&mut self.estimates).into_iter().map(|norms| norms.bins);
+        let norms =
+            |of: &NormStatistics| NormStatistics { bins: kept.next().unwrap_or(Bins(Vec::new())), ..*of };
+        let estimates = saved.numbers.estimates.iter().map(norms).collect();
+        let bins = std::mem::replace(&mut self.bins, Bins(Vec::new()));
+        *self = Statistics { estimates, bins, ..saved.numbers };
+        let all =
+            std::iter::once(&mut self.bins).chain(self.estimates.iter_mut().map(|norms| &mut norms.bins));
+        all.zip(&saved.bins).for_each(|(bins, saved)| bins.load(saved));
     }
 }
 

@@ -23,7 +23,8 @@ impl Engine {
         }
         self.announce_from_step();
         if arrival.is_discontinuity() || !self.record.eventful.is_empty() {
-            let event = self.event(arrival, observer)?;
+            let t = self.record.span.end;
+            let event = self.event(Span { start: t, end: t, h: 0.0 }, arrival, None, observer)?;
             return Ok(if flow == Flow::Stop { flow } else { event });
         }
         Ok(flow)

@@ -2,7 +2,9 @@
 //! connections. What they reach is evaluated again at the same time with the limits from the right, both limits are shown, and the
 //! past is forgotten where it says nothing any more.
 
+use super::disturb::{self, Disturbance};
 use super::known::{Known, KnownInput, MovedJump};
+use super::settings::ParameterChange;
 use super::{Engine, Policies, Settings, response};
 use crate::error::RunError;
 use crate::feed_through::{Reach, Reached, Structure};
@@ -11,17 +13,19 @@ use crate::observe::{EventView, Flow, Observer};
 use crate::step::{Improved, Moment, OutputsBefore, Plan, PlanOf, Response, Still};
 use crate::subsystem::{Span, StepEvent};
 use crate::time::{Arrival, resolution};
+use std::sync::Arc;
 
 /// What is known and needed to handle discontinuities; nothing is allocated after `new`.
 pub(super) struct Events {
-    known: Known,
+    /// Shared with snapshots.
+    pub known: Arc<Known>,
     /// How many known jumps and bends, and how many changes of the coupling, have come.
     jumped: usize,
     bent: usize,
     changed: usize,
     reach: Reach,
     /// Makes outputs belong to inputs at the limit from the right.
-    plan: Plan,
+    pub plan: Plan,
     /// Members that feed a known jump through, or get another parameter, and cannot answer.
     deaf: Vec<usize>,
     /// Members that got another parameter now.
@@ -47,10 +51,7 @@ impl Events {
         structure: &Structure,
         known: Known,
     ) -> Self {
-        let answers = |s: usize| match network.members[s].capabilities.can_update {
-            true => Some(Response::Reread),
-            false => response(network, policies, s),
-        };
+        let answers = |s: usize| answer_at_event(network, policies, s);
         // In Event Mode everything may change.
         let always = |s: usize| network.members[s].capabilities.can_update;
         let is_recorded = |s: &usize| !network.members[*s].probes.is_empty() && !always(*s);
@@ -72,19 +73,13 @@ impl Events {
             reach.add_member(s, network.members[s].outputs.clone());
         }
         reach.add_consequences();
-        let is_deaf = |s: &usize| {
-            let member = &network.members[*s];
-            let feeds_through = member.knows_feed_through() && !member.feed_through.is_empty();
-            let feeds_jump = reach.jumps(*s) && feeds_through && answers(*s).is_none();
-            feeds_jump || retuned[*s] && !member.outputs.is_empty() && !can_answer(network, *s)
-        };
-        let deaf = members.clone().filter(is_deaf).collect();
+        let deaf = deaf(network, policies, &reach, |s| retuned[s]);
         reach.clear();
         Events {
             deaf,
             plan: Plan::new(network, structure, &of, settings.loops),
             reach,
-            known,
+            known: Arc::new(known),
             jumped: 0,
             bent: 0,
             changed: 0,
@@ -104,6 +99,17 @@ impl Events {
 
     pub fn moved(&self) -> &[MovedJump] {
         &self.known.moved
+    }
+
+    /// How many known jumps and bends, and how many changes of the coupling, have come.
+    pub fn passed(&self) -> [usize; 3] {
+        [self.jumped, self.bent, self.changed]
+    }
+
+    /// So many have come, and nobody has to be asked.
+    pub fn set_passed(&mut self, passed: [usize; 3]) {
+        [self.jumped, self.bent, self.changed] = passed;
+        self.asks = false;
     }
 
     /// What was set while time stood still may have changed when members have their next events.
@@ -129,13 +135,18 @@ impl Events {
 }
 
 impl Engine {
-    /// A discontinuity at the end of the accepted step: from now on the limits from the right count.
-    pub(super) fn event(&mut self, arrival: Arrival, observer: &mut dyn Observer) -> Result<Flow, RunError> {
-        let t = self.record.span.end;
-        let now = Span { start: t, end: t, h: 0.0 };
+    /// A discontinuity `now`, at the end of the accepted step: from now on the limits from the right count. What is changed from
+    /// outside is part of it.
+    pub(super) fn event(
+        &mut self,
+        now: Span,
+        arrival: Arrival,
+        changes: Option<&Disturbance>,
+        observer: &mut dyn Observer,
+    ) -> Result<Flow, RunError> {
         self.statistics.events += 1;
         self.watch.restart();
-        self.find_reach(now)?;
+        self.find_reach(now, changes)?;
         // Announced by somebody, reported by nobody: nobody knows what it reaches.
         let from_nowhere = arrival.announced && self.record.eventful.is_empty();
         let extent = if from_nowhere { Extent::Everywhere } else { Extent::Found };
@@ -146,7 +157,7 @@ impl Engine {
         self.announce_events();
         self.read_probes(now)?;
         Ok(observer.event(&EventView {
-            t,
+            t: now.start,
             inputs: &self.record.fresh,
             outputs: &self.record.y_prev,
             probes: &self.record.probes,
@@ -154,7 +165,7 @@ impl Engine {
     }
 
     /// Finds the inputs that the discontinuity reaches; what changes at this time is changed.
-    fn find_reach(&mut self, now: Span) -> Result<(), RunError> {
+    fn find_reach(&mut self, now: Span, changes: Option<&Disturbance>) -> Result<(), RunError> {
         // Taken out, since the changes borrow the rest.
         let mut reach = std::mem::take(&mut self.events.reach);
         let mut retuned = std::mem::take(&mut self.events.retuned);
@@ -168,15 +179,13 @@ impl Engine {
         while let Some(input) = Events::next(&known.jumps, jumped, now.start, same) {
             reach.add_jump(input);
         }
-        let changed = self.change_coupling(now, |network, change| match change {
+        let mut changed = self.change_coupling(now, |network, change| match change {
             Changed::Row(input) => reach.add_jump(input),
-            Changed::Member(s) => {
-                reach.add_member(s, network.members[s].outputs.clone());
-                if !retuned.contains(&s) {
-                    retuned.push(s);
-                }
-            }
+            Changed::Variable(variable) => disturb::add(&mut reach, &mut retuned, network, variable),
         });
+        if let (Some(changes), Ok(())) = (changes, &changed) {
+            changed = self.make_changes(now, changes, &mut reach, &mut retuned);
+        }
         let Events { known, bent, .. } = &mut self.events;
         while let Some(input) = Events::next(&known.bends, bent, now.start, same) {
             reach.add_bend(input);
@@ -190,7 +199,7 @@ impl Engine {
     pub(super) fn change_coupling(
         &mut self,
         now: Span,
-        mut tell: impl FnMut(&Network, Changed),
+        mut tell: impl FnMut(&Network, Changed<'_>),
     ) -> Result<(), RunError> {
         while let Some(change) =
             self.settings.changes.get(self.events.changed).filter(|c| c.time <= now.start)
@@ -201,15 +210,8 @@ impl Engine {
                 tell(&self.network, Changed::Row(*input));
             }
             for parameter in &change.parameters {
-                let s = parameter.member;
-                let set = self.network.members[s].simulator.set(parameter.variable, parameter.value);
-                set.map_err(|error| RunError::Subsystem {
-                    member: s,
-                    phase: "setting a parameter",
-                    span: now,
-                    error,
-                })?;
-                tell(&self.network, Changed::Member(s));
+                disturb::set(&mut self.network, parameter, now)?;
+                tell(&self.network, Changed::Variable(parameter));
             }
             self.events.changed += 1;
         }
@@ -308,6 +310,30 @@ fn can_answer(network: &Network, s: usize) -> bool {
     capabilities.can_update || capabilities.can_refresh
 }
 
+/// How a member can answer at an event, if it can.
+fn answer_at_event(network: &Network, policies: &Policies, s: usize) -> Option<Response> {
+    match network.members[s].capabilities.can_update {
+        true => Some(Response::Reread),
+        false => response(network, policies, s),
+    }
+}
+
+/// Members that feed what `reach` found through, or have variables that were set, and cannot answer.
+pub(super) fn deaf(
+    network: &Network,
+    policies: &Policies,
+    reach: &Reach,
+    retuned: impl Fn(usize) -> bool,
+) -> Vec<usize> {
+    let is_deaf = |s: &usize| {
+        let member = &network.members[*s];
+        let feeds_through = member.knows_feed_through() && !member.feed_through.is_empty();
+        let feeds_jump = reach.jumps(*s) && feeds_through && answer_at_event(network, policies, *s).is_none();
+        feeds_jump || retuned(*s) && !member.outputs.is_empty() && !can_answer(network, *s)
+    };
+    (0..network.members.len()).filter(is_deaf).collect()
+}
+
 /// How far a discontinuity may reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
@@ -318,9 +344,9 @@ enum Extent {
 }
 
 /// Something that was changed.
-pub(super) enum Changed {
+pub(super) enum Changed<'a> {
     /// The connection of an input.
     Row(usize),
-    /// A parameter of a member.
-    Member(usize),
+    /// A variable of a member.
+    Variable(&'a ParameterChange),
 }

@@ -8,8 +8,12 @@ use crate::step::{Moment, Response, Still};
 use crate::subsystem::{Setup, Span};
 
 impl Engine {
-    /// Start values, consistent inputs and outputs; the observer sees the first row.
+    /// Start values, consistent inputs and outputs; the observer sees the first row. Once, before the first [`Engine::step`].
     pub fn initialize(&mut self, observer: &mut dyn Observer) -> Result<Flow, RunError> {
+        self.note_failure(|engine| engine.make_start(observer))
+    }
+
+    fn make_start(&mut self, observer: &mut dyn Observer) -> Result<Flow, RunError> {
         let Settings { start, stop, .. } = self.settings;
         let at_start = Span { start, end: start, h: 0.0 };
         let fail =

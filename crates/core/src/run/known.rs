@@ -67,6 +67,15 @@ impl Known {
         KnownTimes { jumps: jumps.collect(), bends: self.limits.clone() }
     }
 
+    /// The same without what `inputs`, flat, would have done after `t`: they follow other signals from then on.
+    pub fn without(&self, inputs: &[usize], t: f64) -> Known {
+        let stays = |known: &KnownInput| known.time <= t || !inputs.contains(&known.input);
+        let bends = self.bends.iter().zip(&self.limits).filter(|(known, _)| stays(known));
+        let (bends, limits) = bends.map(|(known, limit)| (*known, *limit)).unzip();
+        let jumps = self.jumps.iter().filter(|known| stays(known)).copied().collect();
+        Known { jumps, bends, limits, changes: self.changes.clone(), moved: self.moved.clone() }
+    }
+
     /// Moves what happens at times at which no step can end to the next time at which one can.
     fn move_jumps(&mut self, network: &mut Network, settings: &mut Settings, pace: Pace) {
         let (start, stop) = (settings.start, settings.stop);

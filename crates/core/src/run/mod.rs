@@ -9,9 +9,13 @@ mod attempt;
 mod commit;
 mod event;
 mod pairs;
+mod disturb;
+mod snapshot;
 
+pub use disturb::Disturbance;
 pub use policies::Policies;
 pub use settings::{Change, ParameterChange, PastInputs, Settings, StartUp};
+pub use snapshot::Snapshot;
 
 use crate::correction::CorrectionReport;
 use crate::energy::{BondWatch, Meter};
@@ -26,9 +30,11 @@ use crate::step::{
 };
 use crate::subsystem::SubsystemError;
 use crate::time::{Clock, Pace};
+use disturb::Replaced;
 use event::Events;
 use known::Known;
 pub use known::MovedJump;
+use std::sync::Arc;
 
 /// How a run ended, if not with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +72,12 @@ pub struct Engine {
     pair: Option<Box<Pair>>,
     structure: Structure,
     unsolved: Vec<AlgebraicLoop>,
+    /// Signals that something else was put in the place of.
+    replaced: Replaced,
+    /// A step, or a change from outside, failed.
+    failed: bool,
+    /// Tells its own snapshots from others.
+    identity: Arc<()>,
 }
 
 impl Engine {
@@ -124,6 +136,9 @@ impl Engine {
             pair,
             structure,
             unsolved,
+            replaced: Replaced::default(),
+            failed: false,
+            identity: Arc::new(()),
             network,
             policies,
             settings,
@@ -139,7 +154,7 @@ impl Engine {
         if self.initialize(observer)? == Flow::Stop {
             return Ok(Outcome::Stopped);
         }
-        while !self.clock.done() {
+        while !self.is_done() {
             if self.step(observer)? == Flow::Stop {
                 return Ok(Outcome::Stopped);
             }
@@ -147,15 +162,50 @@ impl Engine {
         Ok(Outcome::Finished)
     }
 
-    /// Makes one accepted step, or two if they are made in pairs.
+    /// Makes one accepted step, or two if they are made in pairs, after [`Engine::initialize`]. What an observer wants comes back;
+    /// once [`Engine::is_done`], nothing happens and it is [`Flow::Stop`].
+    ///
+    /// After an error time, sums and statistics are those of accepted steps, inputs and outputs may be those of an attempt, and there
+    /// are two ways on: [`Engine::finish`], or [`Engine::restore_snapshot`].
     pub fn step(&mut self, observer: &mut dyn Observer) -> Result<Flow, RunError> {
-        match &self.pair {
-            Some(_) => self.double_step(observer),
-            None => self.single_step(observer),
+        if self.is_done() {
+            return Ok(Flow::Stop);
         }
+        self.note_failure(|engine| match &engine.pair {
+            Some(_) => engine.double_step(observer),
+            None => engine.single_step(observer),
+        })
     }
 
-    /// Ends all simulations; every error is reported, none hides another.
+    /// Whether no step is left: the end is reached, or something failed.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.clock.done() || self.failed
+    }
+
+    /// Whether a step, or a change from outside, failed; a snapshot from before may help.
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Makes a later step end at `t`, in seconds, or at the next possible time if steps have certain lengths only; at the end of the
+    /// run if that comes first. Returns when that is: now, if `t` is not to come any more. It is no event, but steps are others
+    /// than without it, and so are results within their error.
+    pub fn land_at(&mut self, t: f64) -> f64 {
+        self.clock.land_at(t)
+    }
+
+    #[inline]
+    fn note_failure(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<Flow, RunError>,
+    ) -> Result<Flow, RunError> {
+        let done = act(self);
+        self.failed |= done.is_err();
+        done
+    }
+
+    /// Ends all simulations; every error is reported, none hides another. Only reading makes sense afterwards.
     pub fn finish(&mut self) -> Vec<(usize, SubsystemError)> {
         let members = self.network.members.iter_mut().enumerate();
         members.filter_map(|(s, m)| m.simulator.finish().err().map(|error| (s, error))).collect()
@@ -274,9 +324,20 @@ impl Engine {
         self.clock.time()
     }
 
-    /// Outputs at the last communication point.
+    /// All inputs at the last communication point, flat; after an event the limits from the right.
+    pub fn inputs(&self) -> &[f64] {
+        &self.record.fresh
+    }
+
+    /// All outputs at the last communication point, flat; after an event the limits from the right.
     pub fn outputs(&self) -> &[f64] {
         &self.record.y_prev
+    }
+
+    /// All probes at the last communication point, flat; after an event the limits from the right. They are read in every step,
+    /// whoever asks.
+    pub fn probes(&self) -> &[f64] {
+        &self.record.probes
     }
 }
 

@@ -78,7 +78,8 @@ pub struct Change {
     pub parameters: Vec<ParameterChange>,
 }
 
-/// A parameter that gets another value while time stands still.
+/// A parameter, or an input that the network does not feed, that gets another value while time stands still; see
+/// [`Subsystem::set`](crate::subsystem::Subsystem::set).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterChange {
     /// The member.

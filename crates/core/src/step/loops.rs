@@ -46,6 +46,14 @@ pub struct LoopStatistics {
     pub loose: u64,
 }
 
+/// What a [`LoopSolver`] learned.
+pub(crate) struct SavedLoop {
+    inverse: Vec<f64>,
+    is_known: bool,
+    seen: Vec<f64>,
+    statistics: LoopStatistics,
+}
+
 /// Solves `r(u) = u − L y(u) = 0` for the inputs of one loop; nothing is allocated after `new`.
 ///
 /// Newton's method with step halving. ∂r/∂u = 1 − L D comes from the members' derivatives, from what was identified, or from
@@ -110,6 +118,20 @@ impl LoopSolver {
     /// The members.
     pub fn members(&self) -> impl Iterator<Item = usize> + '_ {
         self.members.iter().map(|&(s, _)| s)
+    }
+
+    /// What later solutions depend on.
+    pub fn save(&self) -> SavedLoop {
+        let LoopSolver { inverse, is_known, seen, statistics, .. } = self;
+        let (inverse, seen) = (inverse.clone(), seen.clone());
+        SavedLoop { inverse, is_known: *is_known, seen, statistics: *statistics }
+    }
+
+    /// Goes back to what `save` returned.
+    pub fn load(&mut self, saved: &SavedLoop) {
+        self.inverse.copy_from_slice(&saved.inverse);
+        self.seen.copy_from_slice(&saved.seen);
+        (self.is_known, self.statistics) = (saved.is_known, saved.statistics);
     }
 
     /// What it took so far.

@@ -17,6 +17,7 @@ pub use record::{Big, Doubled, StepRecord, StepView};
 pub use schedule::{Group, InputSource, Part, Schedule, ScheduleKind, Seen, Stage, Sum};
 
 pub(crate) use inputs::Exchange;
+pub(crate) use loops::SavedLoop;
 pub(crate) use pair::Pair;
 pub(crate) use record::BufferNeeds;
 pub(crate) use refresh::{OutputsBefore, Plan, PlanOf};

@@ -9,6 +9,7 @@ use crate::network::Network;
 use crate::time::history::{History, NODES};
 
 /// What a pair of steps needs. All of it is allocated once.
+#[derive(Clone)]
 pub(crate) struct Pair {
     classic: Option<BigOutcome>,
     modified: Option<BigOutcome>,
@@ -50,6 +51,7 @@ impl Nodes {
 }
 
 /// A big step.
+#[derive(Clone)]
 struct BigOutcome {
     y: Vec<f64>,
     nodes: Nodes,

@@ -1,6 +1,6 @@
 //! Outputs that belong to inputs at the same instant, along the feed-through order: what is read again, improved or solved, and when.
 
-use super::loops::{LoopRules, LoopSolver, LoopStatistics};
+use super::loops::{LoopRules, LoopSolver, LoopStatistics, SavedLoop};
 use super::still::{Response, Still};
 use crate::error::RunError;
 use crate::feed_through::Structure;
@@ -77,6 +77,16 @@ impl Plan {
     /// Loops that are solved.
     pub fn loops(&self) -> impl Iterator<Item = (&[usize], &LoopStatistics)> {
         self.loops.iter().map(|solver| (solver.inputs(), solver.statistics()))
+    }
+
+    /// What its loops learned.
+    pub fn save(&self) -> Vec<SavedLoop> {
+        self.loops.iter().map(LoopSolver::save).collect()
+    }
+
+    /// Goes back to what `save` returned.
+    pub fn load(&mut self, saved: &[SavedLoop]) {
+        self.loops.iter_mut().zip(saved).for_each(|(solver, saved)| solver.load(saved));
     }
 
     /// Makes inputs and outputs consistent; only members that `concerns` names are asked alone, loops if one of theirs is named.

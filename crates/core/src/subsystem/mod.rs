@@ -1,12 +1,14 @@
 //! Anything that advances in time: a built-in model, an FMU, a remote simulator.
 
 mod description;
+mod snapshot;
 pub mod wrapper;
 pub mod endpoint_substep;
 
 pub use description::{
     Binding, Capabilities, Causality, FeedThrough, Info, Packet, PacketKind, ValueKind, Variable,
 };
+pub use snapshot::StateSnapshot;
 
 /// A stretch of time that a subsystem is asked to cross.
 ///
@@ -149,8 +151,8 @@ impl std::error::Error for SubsystemError {}
 /// Anything that advances in time. Called by one thread at a time; `advance` maybe by another one than the rest.
 ///
 /// The order of calls: `bind`, `enter`, a mixture of `evaluate` and `feed_through`, `start`, then any mixture of
-/// `advance`, `evaluate`, `update`, `feed_through`, `probe`, `save` and `restore`, then `finish`. `bind` may be repeated before
-/// `enter`; the last one counts.
+/// `advance`, `evaluate`, `update`, `set`, `feed_through`, `probe`, `save`, `restore`, `snapshot` and `load_snapshot`, then `finish`.
+/// `bind` may be repeated before `enter`; the last one counts.
 pub trait Subsystem: Send {
     /// Variables and capabilities; constant after construction.
     fn info(&self) -> &Info;
@@ -189,7 +191,9 @@ pub trait Subsystem: Send {
         Err(SubsystemError::Unsupported { call: "feed_through" })
     }
 
-    /// Gives a tunable parameter, an index into [`Info::variables`], another value while time stands still.
+    /// Gives a tunable parameter, or an input that [`Binding::inputs`] does not list, another value while time stands still; an index
+    /// into [`Info::variables`]. An input keeps it until it is set again: it takes the place of the start value. The engine asks for
+    /// outputs at the limit from the right afterwards. A value that is not finite never comes here.
     fn set(&mut self, _variable: usize, _value: f64) -> Result<(), SubsystemError> {
         Err(SubsystemError::Unsupported { call: "set" })
     }
@@ -223,6 +227,33 @@ pub trait Subsystem: Send {
     /// from then on. Copies of a state, files of it and another instance with the same parameters are made of this.
     fn state(&mut self, _visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {
         Err(SubsystemError::Unsupported { call: "state" })
+    }
+
+    /// Copies the whole state, with what was set and how an event stands. Any number of copies may exist beside each other and beside
+    /// what `save` keeps; the order in which they are loaded or dropped is free. By default the numbers of [`Subsystem::state`].
+    fn snapshot(&mut self) -> Result<StateSnapshot, SubsystemError> {
+        let mut numbers: Vec<f64> = Vec::new();
+        self.state(&mut |x| numbers.push(*x))?;
+        Ok(StateSnapshot::new(numbers))
+    }
+
+    /// Goes to a state that `snapshot` of the same instance returned; from there it does the same, to the last bit, as the first
+    /// time. What `save` kept is not valid any more.
+    fn load_snapshot(&mut self, snapshot: &StateSnapshot) -> Result<(), SubsystemError> {
+        let foreign = SubsystemError::Unsupported { call: "load_snapshot" };
+        let Some(numbers) = snapshot.get::<Vec<f64>>() else { return Err(foreign) };
+        let mut count = 0;
+        self.state(&mut |_| count += 1)?;
+        if count != numbers.len() {
+            return Err(foreign);
+        }
+        let mut rest = numbers.iter();
+        self.state(&mut |x| *x = rest.next().copied().unwrap_or(*x))
+    }
+
+    /// Whether `snapshot` works; nothing changes. By default, whether [`Subsystem::state`] does.
+    fn can_snapshot(&mut self) -> bool {
+        self.state(&mut |_| {}).is_ok()
     }
 
     /// Variables that are no numbers; constant after construction.

@@ -1,9 +1,11 @@
 //! Something around a subsystem that changes a part of what it does: everything else is passed on, here and nowhere else.
 
-use crate::subsystem::{Advance, Binding, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError};
+use crate::subsystem::{
+    Advance, Binding, Info, Inputs, Packet, Setup, Span, StateSnapshot, Subsystem, SubsystemError,
+};
 
 /// A subsystem around another one. What is not written anew is what the inner one does; whoever implements this is a
-/// [`Subsystem`].
+/// [`Subsystem`]. The state is that of the inner one: a wrapper remembers nothing that later steps depend on.
 pub trait Wrapper: Send {
     /// The inner one.
     fn inner(&self) -> &dyn Subsystem;
@@ -105,6 +107,18 @@ impl<T: Wrapper> Subsystem for T {
 
     fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {
         self.inner_mut().state(visit)
+    }
+
+    fn snapshot(&mut self) -> Result<StateSnapshot, SubsystemError> {
+        self.inner_mut().snapshot()
+    }
+
+    fn load_snapshot(&mut self, snapshot: &StateSnapshot) -> Result<(), SubsystemError> {
+        self.inner_mut().load_snapshot(snapshot)
+    }
+
+    fn can_snapshot(&mut self) -> bool {
+        self.inner_mut().can_snapshot()
     }
 
     fn packets(&self) -> &[Packet] {

@@ -104,6 +104,29 @@ impl Clock {
         self
     }
 
+    /// A step also ends at `t`, or at the next possible time; at the end of the run if that comes first. Returns when, in seconds: now
+    /// if `t` is over.
+    pub fn land_at(&mut self, t: f64) -> f64 {
+        self.targets.land_at(t, self.now.t)
+    }
+
+    /// Other jumps and bends are known from now on.
+    pub fn know(&mut self, known: KnownTimes) {
+        self.targets.know(known, self.now.t);
+    }
+
+    /// A discontinuity here and now that no step was made for: round-off of the past is not owed any more.
+    pub fn interrupt(&mut self) {
+        self.now.owed = 0.0;
+    }
+
+    /// Becomes a copy of `other`; nothing is allocated in later steps.
+    pub fn copy_from(&mut self, other: &Clock) {
+        let Clock { start, pace, now, targets, run_up } = other;
+        (self.start, self.pace, self.now, self.run_up) = (*start, *pace, *now, *run_up);
+        self.targets.copy_from(targets);
+    }
+
     /// The lengths that steps may have.
     pub fn pace(&self) -> Pace {
         self.pace

@@ -9,7 +9,7 @@ pub const NODES: usize = 3;
 ///
 /// After an event some signals have fewer nodes that count than others. Their older values are replaced so that polynomials through
 /// all nodes are of the order that the true ones allow: nobody who extrapolates has to ask.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct History {
     times: [f64; NODES],
     values: [Vec<f64>; NODES],
@@ -190,6 +190,17 @@ impl History {
             self.broken.iter().for_each(|&i| self.state[i as usize] = other.state[i as usize]);
         }
         self.since = other.since;
+    }
+}
+
+impl Clone for History {
+    fn clone(&self) -> Self {
+        let History { times, values, len, broken, since, state } = self;
+        // Room for all signals, as in `new`: an event allocates nothing.
+        let mut room = Vec::with_capacity(state.len());
+        room.extend_from_slice(broken);
+        let (values, state) = (values.clone(), state.clone());
+        History { times: *times, values, len: *len, broken: room, since: *since, state }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::pace::Pace;
 use super::resolution;
+use std::sync::Arc;
 
 /// What happens at the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -62,14 +63,16 @@ pub(super) struct Targets {
     pub stop: f64,
     end_rule: EndRule,
     pace: Pace,
-    /// Increasing.
-    jumps: Vec<f64>,
+    /// Increasing. Shared by copies: a table may have a million of them.
+    jumps: Arc<[f64]>,
     next_jump: usize,
-    bends: Vec<Bend>,
+    bends: Arc<[Bend]>,
     next_bend: usize,
     /// Multiples of this after the start are hit, too.
     landing: Option<f64>,
     landed: i64,
+    /// Single times that are hit, too, increasing.
+    landings: Vec<f64>,
     /// Times that subsystems announced as the run went on, increasing.
     announced: Vec<f64>,
     /// Times that are no further apart than this, in seconds, are one.
@@ -86,7 +89,30 @@ impl Targets {
             _ if pace.allows(stop - start) => stop,
             _ => start + pace.not_after(stop - start),
         };
+        let mut targets = Targets {
+            start,
+            stop: end,
+            end_rule,
+            pace,
+            jumps: Arc::new([]),
+            next_jump: 0,
+            bends: Arc::new([]),
+            next_bend: 0,
+            landing: None,
+            landed: 0,
+            landings: Vec::new(),
+            announced: Vec::with_capacity(MOST_ANNOUNCED),
+            same,
+            next: end,
+        };
+        targets.know(known, start);
+        targets
+    }
+
+    /// Other jumps and bends are known from `now` on.
+    pub fn know(&mut self, known: KnownTimes, now: f64) {
         let KnownTimes { mut jumps, mut bends } = known;
+        let (start, end, same, pace) = (self.start, self.stop, self.same, self.pace);
         let inside = |t: f64| t > start + same && t < end - same;
         jumps.retain(|&t| inside(t));
         jumps.sort_by(f64::total_cmp);
@@ -94,23 +120,39 @@ impl Targets {
         bends.retain(|bend| inside(bend.time) && pace.allows(bend.time - start));
         bends.sort_by(|a, b| a.time.total_cmp(&b.time).then(a.longest.total_cmp(&b.longest)));
         bends.dedup_by_key(|bend| bend.time);
-        let mut targets = Targets {
-            start,
-            stop: end,
-            end_rule,
-            pace,
-            jumps,
-            next_jump: 0,
-            bends,
-            next_bend: 0,
-            landing: None,
-            landed: 0,
-            announced: Vec::with_capacity(MOST_ANNOUNCED),
-            same,
-            next: end,
+        self.next_jump = jumps.partition_point(|&t| t <= now);
+        self.next_bend = bends.partition_point(|bend| bend.time <= now + same);
+        (self.jumps, self.bends) = (jumps.into(), bends.into());
+        self.next = self.find_next();
+    }
+
+    /// A step from `now` on also ends at `t`, or at the next possible time; the end of the run if that comes first. Returns when.
+    pub fn land_at(&mut self, t: f64, now: f64) -> f64 {
+        let t = if self.pace.allows(t - self.start) {
+            t
+        } else {
+            self.start + self.pace.not_before(t - self.start)
         };
-        targets.next = targets.find_next();
-        targets
+        if t <= now + self.same {
+            return now;
+        }
+        // A NaN is no time to be hit, either.
+        if !(t < self.stop - self.same) {
+            return self.stop;
+        }
+        let place = self.landings.partition_point(|&known| known < t);
+        if self.landings.get(place) != Some(&t) {
+            self.landings.insert(place, t);
+            self.next = self.find_next();
+        }
+        t
+    }
+
+    /// Becomes a copy of `other`, ready to take as many announcements as there may be.
+    pub fn copy_from(&mut self, other: &Targets) {
+        let mut announced = std::mem::take(&mut self.announced);
+        announced.clone_from(&other.announced);
+        *self = Targets { announced, ..other.clone() };
     }
 
     /// Also hits every multiple of `interval` after the start.
@@ -172,7 +214,8 @@ impl Targets {
         let jump = self.jumps.get(self.next_jump).copied();
         let landing = self.landing.map(|interval| self.start + (self.landed + 1) as f64 * interval);
         let announced = self.announced.first().copied();
-        let first = [jump, announced, landing].into_iter().flatten().fold(stop, f64::min);
+        let single = self.landings.first().copied();
+        let first = [jump, announced, landing, single].into_iter().flatten().fold(stop, f64::min);
         let is_near = |t: &f64| *t <= first + self.same;
         // What is over has come as well: of several that were announced the last one.
         let announced = self.announced.iter().copied().take_while(is_near).last();
@@ -206,6 +249,8 @@ impl Targets {
                 self.landed += 1;
             }
         }
+        let landed = self.landings.partition_point(|&x| x <= now);
+        self.landings.drain(..landed);
         while let Some(&x) = self.jumps.get(self.next_jump).filter(|&&x| x <= t) {
             arrival.jump |= is_here(x);
             self.next_jump += 1;

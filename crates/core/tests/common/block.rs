@@ -1,8 +1,8 @@
 //! A subsystem that is whatever a test wants: `ẋ = f(t, x, u, p)`, `y = g(x, u, p)`, events, refusals, early returns.
 
 use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, StepEvent, Subsystem,
-    SubsystemError, Variable,
+    Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, StateSnapshot,
+    StepEvent, Subsystem, SubsystemError, Variable,
 };
 use powerbond_models::variable;
 use std::sync::{Arc, Mutex};
@@ -409,6 +409,10 @@ impl Subsystem for Block {
     }
 
     fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
+        if variable < self.inputs && !self.bound_inputs.contains(&variable) {
+            self.now.u[variable] = value;
+            return Ok(());
+        }
         let first = self.parameter_index();
         match variable.checked_sub(first).and_then(|k| self.now.p.get_mut(k)) {
             Some(p) => *p = value,
@@ -442,5 +446,21 @@ impl Subsystem for Block {
     fn restore(&mut self) -> Result<(), SubsystemError> {
         self.now.clone_from(&self.saved);
         Ok(())
+    }
+
+    fn snapshot(&mut self) -> Result<StateSnapshot, SubsystemError> {
+        Ok(StateSnapshot::new(self.now.clone()))
+    }
+
+    fn load_snapshot(&mut self, snapshot: &StateSnapshot) -> Result<(), SubsystemError> {
+        let state = snapshot.get().ok_or(SubsystemError::Unsupported { call: "load_snapshot" })?;
+        self.now.clone_from(state);
+        // What was saved for a step is worth nothing from here on.
+        self.saved.x.fill(f64::NAN);
+        Ok(())
+    }
+
+    fn can_snapshot(&mut self) -> bool {
+        self.info.capabilities.can_restore
     }
 }

@@ -5,6 +5,7 @@ pub mod block;
 pub mod matrix;
 pub mod random;
 pub mod rows;
+pub mod bits;
 
 use matrix::Case;
 use powerbond_core::correction::{EffortSide, EffortTerm, Form};

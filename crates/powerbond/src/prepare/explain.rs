@@ -50,6 +50,10 @@ impl Prepared {
                     names.subsystems[*member]
                 ),
             ),
+            RunError::ForeignSnapshot => Error::input(
+                None,
+                "the saved state belongs to another run and cannot be restored in this one".to_owned(),
+            ),
             RunError::Loop { inputs, change, passes, span } => {
                 let structure = Structure::of(self.engine.network());
                 let known = structure.loops.iter().find(|l| inputs.iter().all(|i| l.inputs.contains(i)));

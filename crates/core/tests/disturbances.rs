@@ -145,7 +145,9 @@ fn an_input_that_nobody_feeds_can_be_set_as_one_that_is_constant() {
             engine.land_at(T);
             let set = |engine: &mut Engine, value: f64| {
                 let changes = match engine.network().externals.first() {
-                    Some(external) => Disturbance { inputs: vec![(external.input, value)], variables: vec![] },
+                    Some(external) => {
+                        Disturbance { inputs: vec![(external.input, value)], variables: vec![] }
+                    }
                     None => {
                         let info = engine.network().members[1].simulator.info();
                         let variable = info.find("road").expect("an input");
@@ -200,7 +202,8 @@ fn what_a_replaced_signal_would_have_done_does_not_happen() {
         let method = Method { hold: 1, step: 0.01, estimator, controller, ..Method::default() };
         let run = |first: Signal, set: bool| {
             let mut rows = Rows::default();
-            let mut engine = engine(network(first, Signal::Step { time: 0.55, from: 0.0, to: 1.0 }), 1.0, &method);
+            let mut engine =
+                engine(network(first, Signal::Step { time: 0.55, from: 0.0, to: 1.0 }), 1.0, &method);
             engine.initialize(&mut rows).expect("a sound start");
             if set {
                 let changes = Disturbance { inputs: vec![(0, 0.25)], variables: vec![] };

@@ -47,6 +47,11 @@ impl Error {
         Error::Input { place, message: message.into() }
     }
 
+    /// All of several errors as one; none if there are none.
+    pub fn all(errors: Vec<Error>) -> Option<Error> {
+        errors.into_iter().next()
+    }
+
     /// An output error.
     pub fn output(path: &Path, error: &std::io::Error) -> Self {
         Error::Output { path: path.to_owned(), reason: error.to_string() }

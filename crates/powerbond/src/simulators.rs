@@ -2,12 +2,13 @@
 
 use crate::Error;
 use crate::source::At;
-use crate::system::{FeedThroughSpec, FmuOptions, Given, SimulatorSpec, SubsystemSpec, System};
+use crate::system::{
+    Factory, FeedThroughSpec, FmuOptions, Given, Order, SimulatorSpec, SubsystemSpec, System,
+};
 use powerbond_core::subsystem::{FeedThrough, Subsystem};
 use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{Causality, ModelDescription};
 use powerbond_fmi::{Fmu, FmuSubsystem, Log, LogLine, Options, Reread, Status, Value};
-use powerbond_models::{self, ParameterValue};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tracing::{debug, error, info, warn};
@@ -76,33 +77,21 @@ pub fn make(
     log: &SharedLog,
     warnings: &mut Vec<String>,
 ) -> Result<Box<dyn Subsystem>, Error> {
+    let order = Order { name: &spec.name, parameters: &spec.parameters };
     match &spec.simulator {
-        SimulatorSpec::Model(name) => model(spec, name),
+        SimulatorSpec::Model(name) => match system.models.find(&name.value) {
+            Ok(factory) => factory.make(&order),
+            Err(hint) => {
+                Err(Error::input(name.place(), format!("there is no model `{}`.{hint}", name.value)))
+            }
+        },
+        SimulatorSpec::Own(factory) => factory.make(&order),
         SimulatorSpec::Fmu(path, options) => {
             let (instance, more) = fmu(system, spec, path, options, log)?;
             warnings.extend(more);
             Ok(Box::new(instance))
         }
     }
-}
-
-fn model(spec: &SubsystemSpec, name: &At<String>) -> Result<Box<dyn Subsystem>, Error> {
-    let Some(model) = powerbond_models::find(&name.value) else {
-        let hint = powerbond_models::hint(&name.value);
-        return Err(Error::input(name.place(), format!("there is no model `{}`.{hint}", name.value)));
-    };
-    let mut parameters: Vec<(String, ParameterValue)> = Vec::new();
-    for (name, given) in &spec.parameters {
-        let Some(value) = given.parameter() else {
-            return Err(Error::input(
-                name.place(),
-                format!("`{}` is a list; a number or a word is needed", name.value),
-            ));
-        };
-        model.check(&name.value, &value).map_err(|e| Error::input(name.place(), e.to_string()))?;
-        parameters.push((name.value.clone(), value));
-    }
-    model.build(&parameters).map_err(|e| Error::input(spec.name.place(), e.to_string()))
 }
 
 /// An instance of an FMU, what it lacks of what it declares, and what of it is not used.

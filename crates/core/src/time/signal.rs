@@ -47,7 +47,7 @@ pub enum Signal {
         linear: bool,
     },
     /// Any function; it should be smooth, since its jumps are not known.
-    Function(Box<dyn Fn(f64) -> f64>),
+    Function(Box<dyn Fn(f64) -> f64 + Send>),
     /// Another signal, changed from some times on.
     Changed {
         /// What it follows where nothing changes it.

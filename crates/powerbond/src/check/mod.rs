@@ -294,7 +294,7 @@ impl System {
         let mut known: BTreeSet<&PathBuf> = BTreeSet::new();
         let fmus = self.subsystems.iter().filter_map(|spec| match &spec.simulator {
             SimulatorSpec::Fmu(path, _) => Some(path),
-            SimulatorSpec::Model(_) => None,
+            SimulatorSpec::Model(_) | SimulatorSpec::Own(_) => None,
         });
         let mut findings = Vec::new();
         for path in fmus.filter(|path| known.insert(&path.value)) {

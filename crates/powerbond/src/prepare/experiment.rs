@@ -20,8 +20,11 @@ impl System {
             if self.is_fmu_alone() {
                 return Err(Error::input(None, "the FMU proposes no stop time; give `--end-time`"));
             }
-            let message = "there is no stop time; write `stop` into `[simulation]` or give `--end-time`";
-            return Err(Error::input(Some(self.source.place(0)), message));
+            let message = match self.source() {
+                Some(_) => "there is no stop time; write `stop` into `[simulation]` or give `--end-time`",
+                None => "there is no stop time; give it with `stop`",
+            };
+            return Err(Error::input(self.source().map(|source| source.place(0)), message));
         };
         for time in [&s.start, stop] {
             if !time.value.is_finite() {

@@ -503,8 +503,8 @@ fn hashes(system: &System) -> Value {
         }
     };
     let mut map = serde_json::Map::new();
-    if !system.source.text.is_empty() {
-        map.insert("system".to_owned(), hex(Sha256::new_with_prefix(&system.source.text)).into());
+    if let Some(source) = system.source() {
+        map.insert("system".to_owned(), hex(Sha256::new_with_prefix(&source.text)).into());
     }
     for spec in &system.subsystems {
         if let SimulatorSpec::Fmu(path, _) = &spec.simulator {
@@ -512,8 +512,8 @@ fn hashes(system: &System) -> Value {
             map.insert(format!("subsystems.{}", spec.name.value), hash.into());
         }
     }
-    if let Some(scenario) = &system.scenario {
-        map.insert("scenario".to_owned(), of_file(&scenario.file).ok().into());
+    if let Some(file) = system.scenario.as_ref().and_then(|scenario| scenario.file.as_ref()) {
+        map.insert("scenario".to_owned(), of_file(file).ok().into());
     }
     if !system.simulation.params.is_empty() {
         let files: Vec<Option<String>> = system.simulation.params.iter().map(|p| of_file(p).ok()).collect();
@@ -552,7 +552,7 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "probe": s.probe,
             "real_time": s.real_time,
             "worker_threads": s.worker_threads,
-            "scenario": system.scenario.as_ref().map(|s| s.file.display().to_string()),
+            "scenario": system.scenario.as_ref().and_then(|s| Some(s.file.as_ref()?.display().to_string())),
             "params": s.params.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),
         },
         "parameters": parameters(system),

@@ -271,6 +271,8 @@ fn target(
                 let fmu = simulators::open(system.folder(), path)?;
                 Target::Parameter(v, parameter(fmu.description(), spec, event, found)?)
             }
+            // Whether it can be set is known to the program alone.
+            SimulatorSpec::Own(_) => Target::Parameter(v, start_of(spec, found)),
             SimulatorSpec::Model(_) => {
                 return fail(format!(
                     "`{}` is computed by the model; events change inputs, outputs and tunable parameters",

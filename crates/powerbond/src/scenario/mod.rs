@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A scenario as its author wrote it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Scenario {
-    /// The file, as the user named it.
-    pub file: PathBuf,
+    /// The file, as the user named it; none if a program made it.
+    pub file: Option<PathBuf>,
     /// In the order of the file.
     pub events: Vec<Event>,
     /// When everything is released, in s after the start.
@@ -78,7 +78,7 @@ impl Scenario {
         let list = top.require("events", "a scenario")?.list("events")?;
         let events = list.iter().map(|node| event(node, defaults.as_ref())).collect::<Result<_, _>>()?;
         let end = top.get("end").map(|node| time(node, "end")).transpose()?;
-        let scenario = Scenario { file: source.path.clone(), events, end };
+        let scenario = Scenario { file: Some(source.path.clone()), events, end };
         if let Some(end) = &scenario.end
             && let Some(late) = scenario.events.iter().find(|e| e.time.value > end.value)
         {

@@ -1,9 +1,12 @@
 //! A coupled system as its author describes it: what every file format is read into.
 
+mod builder;
+mod factory;
 mod params;
 pub mod reader;
 mod signals;
 mod single;
+mod sound;
 mod toml;
 mod verdict;
 
@@ -15,20 +18,23 @@ use crate::source::{At, Source};
 use powerbond_core::network::{NameIndex, VariableName};
 use powerbond_core::step::LoopRules;
 use powerbond_core::time::EndRule;
-use powerbond_models::ParameterValue;
+use powerbond_models::{ModelSpec, ParameterValue};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use builder::{Connect, Names, Port, SystemBuilder};
+pub use factory::{Factory, Models, Order, SharedFactory};
 pub use signals::SignalSpec;
 pub(crate) use signals::misfit;
+pub(crate) use sound::{check_subsystem_name, parse_name};
 pub(crate) use toml::{parse_key, word};
 pub use verdict::VerdictSpec;
 
 /// A coupled system, an experiment and a method.
 #[derive(Clone, Debug)]
 pub struct System {
-    /// The text it was read from.
-    pub source: Arc<Source>,
+    /// What it was made of.
+    pub made_of: MadeOf,
     /// Its name.
     pub name: String,
     /// The experiment.
@@ -51,6 +57,19 @@ pub struct System {
     pub scenario: Option<Scenario>,
     /// What was found while the files it names were read.
     pub notes: Vec<String>,
+    /// Models that it may name beside the built-in ones.
+    pub models: Models,
+}
+
+/// What a system was made of.
+#[derive(Clone, Debug)]
+pub enum MadeOf {
+    /// A file, or a text that stands for one.
+    File(Arc<Source>),
+    /// A single FMU.
+    Fmu,
+    /// A program.
+    Program,
 }
 
 /// `[simulation]`.
@@ -82,6 +101,26 @@ pub struct Simulation {
     pub worker_threads: usize,
 }
 
+/// From 0 s, with nothing else said.
+impl Default for Simulation {
+    fn default() -> Self {
+        Simulation {
+            start: At::default(0.0),
+            stop: None,
+            step: None,
+            output_interval: None,
+            land_on_output: At::default(false),
+            end: EndRule::Exact,
+            initial: LoopRules::default(),
+            loops: LoopRules::default(),
+            probe: true,
+            params: Vec::new(),
+            real_time: None,
+            worker_threads: 0,
+        }
+    }
+}
+
 /// `[subsystems.name]`.
 #[derive(Clone, Debug)]
 pub struct SubsystemSpec {
@@ -99,6 +138,21 @@ pub struct SubsystemSpec {
     pub step: Option<At<f64>>,
     /// Its feed-through, where the file says something about it.
     pub feed_through: Option<FeedThroughSpec>,
+}
+
+impl SubsystemSpec {
+    /// With nothing else said.
+    pub fn new(name: At<String>, simulator: SimulatorSpec) -> Self {
+        SubsystemSpec {
+            name,
+            simulator,
+            parameters: Vec::new(),
+            start: Vec::new(),
+            rate: None,
+            step: None,
+            feed_through: None,
+        }
+    }
 }
 
 /// `feed_through` of a subsystem.
@@ -119,6 +173,8 @@ pub enum SimulatorSpec {
     Model(At<String>),
     /// An FMU, relative to the folder of the file.
     Fmu(At<PathBuf>, FmuOptions),
+    /// What a program makes itself.
+    Own(SharedFactory),
 }
 
 /// How an FMU is used; see [`powerbond_fmi::Options`].
@@ -147,6 +203,49 @@ pub enum Given {
     List(Vec<Given>),
     /// Typed on the command line, or more digits than a real has: what it is depends on the variable.
     Typed(String),
+}
+
+impl From<f64> for Given {
+    fn from(x: f64) -> Self {
+        Given::Number(x)
+    }
+}
+
+impl From<i32> for Given {
+    fn from(x: i32) -> Self {
+        Given::Number(x.into())
+    }
+}
+
+/// Every digit counts, also those that a real cannot hold.
+impl From<i64> for Given {
+    fn from(x: i64) -> Self {
+        Given::Typed(x.to_string())
+    }
+}
+
+impl From<bool> for Given {
+    fn from(x: bool) -> Self {
+        Given::Flag(x)
+    }
+}
+
+impl From<&str> for Given {
+    fn from(text: &str) -> Self {
+        Given::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Given {
+    fn from(text: String) -> Self {
+        Given::Text(text)
+    }
+}
+
+impl<T: Into<Given>> From<Vec<T>> for Given {
+    fn from(list: Vec<T>) -> Self {
+        Given::List(list.into_iter().map(Into::into).collect())
+    }
 }
 
 impl Given {
@@ -301,12 +400,44 @@ impl System {
 
     /// Whether it was made of a single FMU, without a file.
     pub(crate) fn is_fmu_alone(&self) -> bool {
-        self.source.text.is_empty() && self.subsystems.len() == 1
+        matches!(self.made_of, MadeOf::Fmu)
+    }
+
+    /// The text it was read from, if there is one.
+    pub(crate) fn source(&self) -> Option<&Arc<Source>> {
+        match &self.made_of {
+            MadeOf::File(source) => Some(source),
+            MadeOf::Fmu | MadeOf::Program => None,
+        }
     }
 
     /// The folder of the file; paths in it are relative to this.
     pub fn folder(&self) -> &Path {
-        self.source.path.parent().unwrap_or(Path::new(""))
+        self.source().and_then(|source| source.path.parent()).unwrap_or(Path::new(""))
+    }
+
+    /// With nothing in it.
+    fn empty(made_of: MadeOf) -> Self {
+        System {
+            made_of,
+            name: "system".to_owned(),
+            simulation: Simulation::default(),
+            subsystems: Vec::new(),
+            connections: Vec::new(),
+            inputs: Vec::new(),
+            bonds: Vec::new(),
+            method: Method::default(),
+            record: Record::default(),
+            verdict: VerdictSpec::default(),
+            scenario: None,
+            notes: Vec::new(),
+            models: Models::default(),
+        }
+    }
+
+    /// Lets files name a model of one's own: `model = "mine/pump"`.
+    pub fn register(&mut self, model: &'static ModelSpec) -> Result<(), Error> {
+        self.models.register(model.name, SharedFactory::new(model))
     }
 
     /// Applies `subsystem.parameter=value` from the command line.

@@ -1,6 +1,6 @@
 //! Parameter values of SSP (`.ssv` files, SSP 1.0 and 2.0): `subsystem.parameter`, a value of any type and its unit.
 
-use super::{Given, SimulatorSpec, SubsystemSpec, System};
+use super::{Factory, Given, Models, SharedFactory, SimulatorSpec, SubsystemSpec, System};
 use crate::Error;
 use crate::number::LONGEST_IN_A_REAL;
 use crate::source::{At, Source};
@@ -57,7 +57,7 @@ impl System {
             let value = match unit {
                 None => value,
                 Some(unit) => {
-                    let wanted = unit_of(self.folder(), spec, &parameter, &mut fmus)?;
+                    let wanted = unit_of(&self.models, self.folder(), spec, &parameter, &mut fmus)?;
                     convert(&name, value, &unit, wanted.as_ref(), &mut warnings)?
                 }
             };
@@ -101,6 +101,7 @@ impl System {
 
 /// The unit of a parameter, if it has one and is known.
 fn unit_of(
+    models: &Models,
     folder: &Path,
     spec: &SubsystemSpec,
     parameter: &str,
@@ -108,10 +109,9 @@ fn unit_of(
 ) -> Result<Option<Unit>, Error> {
     match &spec.simulator {
         SimulatorSpec::Model(model) => {
-            let model = powerbond_models::find(&model.value);
-            let found = model.and_then(|m| m.all_parameters().find(|p| p.name == parameter));
-            Ok(found.filter(|p| !p.unit.is_empty()).map(|p| Unit::parse(p.unit)))
+            Ok(models.find(&model.value).ok().and_then(|f| model_unit(&f, parameter)))
         }
+        SimulatorSpec::Own(factory) => Ok(model_unit(factory, parameter)),
         SimulatorSpec::Fmu(path, _) => {
             let name = &spec.name.value;
             if !fmus.contains_key(name) {
@@ -129,6 +129,11 @@ fn unit_of(
             Ok(variable.and_then(unit))
         }
     }
+}
+
+fn model_unit(factory: &SharedFactory, parameter: &str) -> Option<Unit> {
+    let found = factory.model()?.all_parameters().find(|p| p.name == parameter)?;
+    (!found.unit.is_empty()).then(|| Unit::parse(found.unit))
 }
 
 /// The value in the unit of its parameter.

@@ -6,9 +6,10 @@ use crate::source::At;
 use powerbond_core::subsystem::ValueKind;
 use powerbond_core::time::signal::Signal;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What an input follows.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[allow(missing_docs)] // As in `powerbond_core::time::signal::Signal`.
 pub enum SignalSpec {
     Constant(f64),
@@ -16,6 +17,47 @@ pub enum SignalSpec {
     Ramp { start: f64, end: f64, from: f64, to: f64 },
     Sine { amplitude: f64, frequency: f64, phase: f64, offset: f64 },
     Table { file: At<PathBuf>, column: Option<At<String>>, linear: bool },
+    Samples { times: Vec<f64>, values: Vec<f64>, linear: bool },
+    Function(Arc<dyn Fn(f64) -> f64 + Send + Sync>),
+}
+
+impl std::fmt::Debug for SignalSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SignalSpec::Constant(x) => write!(f, "Constant({x})"),
+            SignalSpec::Step { time, from, to } => write!(f, "Step({from} to {to} at {time} s)"),
+            SignalSpec::Ramp { start, end, from, to } => {
+                write!(f, "Ramp({from} to {to}, {start} to {end} s)")
+            }
+            SignalSpec::Sine { amplitude, frequency, .. } => write!(f, "Sine({amplitude}, {frequency} Hz)"),
+            SignalSpec::Table { file, .. } => write!(f, "Table({})", file.value.display()),
+            SignalSpec::Samples { times, .. } => write!(f, "Samples({} rows)", times.len()),
+            SignalSpec::Function(_) => f.write_str("Function"),
+        }
+    }
+}
+
+impl From<f64> for SignalSpec {
+    fn from(value: f64) -> Self {
+        SignalSpec::Constant(value)
+    }
+}
+
+impl SignalSpec {
+    /// A function of time, in s. It should be smooth: its discontinuities are not known.
+    pub fn function(f: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Self {
+        SignalSpec::Function(Arc::new(f))
+    }
+
+    /// Straight lines between samples at increasing times, in s; two samples at one time are a discontinuity.
+    pub fn lines(times: impl Into<Vec<f64>>, values: impl Into<Vec<f64>>) -> Self {
+        SignalSpec::Samples { times: times.into(), values: values.into(), linear: true }
+    }
+
+    /// The last sample holds.
+    pub fn held(times: impl Into<Vec<f64>>, values: impl Into<Vec<f64>>) -> Self {
+        SignalSpec::Samples { times: times.into(), values: values.into(), linear: false }
+    }
 }
 
 /// What an input may follow instead of a number.
@@ -102,6 +144,13 @@ impl SignalSpec {
             SignalSpec::Table { file, column, linear } => {
                 let (times, values) = read_table(folder, file, column.as_ref(), input)?;
                 Signal::Table { times, values, linear: *linear }
+            }
+            SignalSpec::Samples { times, values, linear } => {
+                Signal::Table { times: times.clone(), values: values.clone(), linear: *linear }
+            }
+            SignalSpec::Function(f) => {
+                let f = f.clone();
+                Signal::Function(Box::new(move |t| f(t)))
             }
         })
     }

@@ -1,19 +1,15 @@
 //! A single FMU is a system, too: its default experiment, every variable recorded.
 
-use super::{FmuOptions, Record, SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec};
+use super::{FmuOptions, MadeOf, SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System};
 use crate::Error;
-use crate::catalogue::Method;
-use crate::source::{At, Source};
+use crate::source::At;
 use powerbond_core::network::VariableName;
-use powerbond_core::step::LoopRules;
-use powerbond_core::time::EndRule;
 use powerbond_fmi::Fmu;
 use powerbond_fmi::description::Causality;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 /// By content: a zip file, or a folder with a model description.
 pub fn is_fmu(path: &Path) -> bool {
@@ -33,45 +29,19 @@ pub fn system(path: &Path) -> Result<System, Error> {
     let experiment = &fmu.description().default_experiment;
     let own_step = fmu.description().co_simulation.as_ref().and_then(|c| c.fixed_internal_step_size);
     // The FMU's path is as the user typed it: relative to the current folder.
-    let source = Arc::new(Source { path: PathBuf::from("fmu"), text: String::new() });
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let simulator =
+        SimulatorSpec::Fmu(At::option(absolute, path.display().to_string()), FmuOptions::default());
     Ok(System {
         name: name.clone(),
         simulation: Simulation {
             start: At::default(experiment.start.unwrap_or(0.0)),
             stop: experiment.stop.map(At::default),
             step: experiment.step_size.or(own_step).map(At::default),
-            output_interval: None,
-            land_on_output: At::default(false),
-            end: EndRule::Exact,
-            initial: LoopRules::default(),
-            loops: LoopRules::default(),
-            probe: true,
-            params: Vec::new(),
-            real_time: None,
-            worker_threads: 0,
+            ..Simulation::default()
         },
-        subsystems: vec![SubsystemSpec {
-            name: At::default(name),
-            simulator: SimulatorSpec::Fmu(
-                At::option(absolute, path.display().to_string()),
-                FmuOptions::default(),
-            ),
-            parameters: Vec::new(),
-            start: Vec::new(),
-            rate: None,
-            step: None,
-            feed_through: None,
-        }],
-        connections: Vec::new(),
-        inputs: Vec::new(),
-        bonds: Vec::new(),
-        method: Method::default(),
-        record: Record::default(),
-        verdict: VerdictSpec::default(),
-        scenario: None,
-        notes: Vec::new(),
-        source,
+        subsystems: vec![SubsystemSpec::new(At::default(name), simulator)],
+        ..System::empty(MadeOf::Fmu)
     })
 }
 

@@ -2,8 +2,8 @@
 
 use super::reader::{Node, Table, top};
 use super::{
-    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, Record, SignalSpec, Simulation,
-    SimulatorSpec, SubsystemSpec, System, VerdictSpec,
+    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, MadeOf, Record, SignalSpec, Simulation,
+    SimulatorSpec, SubsystemSpec, System, VerdictSpec, check_subsystem_name, parse_name,
 };
 use crate::Error;
 use crate::catalogue::{Knob, Method, estimators};
@@ -118,8 +118,7 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
         record,
         verdict,
         scenario: scenario.transpose()?,
-        notes: Vec::new(),
-        source: source.clone(),
+        ..System::empty(MadeOf::File(source.clone()))
     };
     // Later files go over earlier ones, what stands in this file goes over all of them.
     for path in params.iter().rev() {
@@ -161,15 +160,6 @@ fn beside<T>(
     read(&path).map_err(|error| match error {
         Error::Input { place: None, message } => Error::Input { place: name.place(), message },
         other => other,
-    })
-}
-
-fn parse_name(text: &At<String>) -> Result<At<VariableName>, Error> {
-    VariableName::parse(&text.value).map(|name| text.with(name)).ok_or_else(|| {
-        Error::input(
-            text.place(),
-            format!("`{}` is not a variable; write it as \"subsystem.variable\"", text.value),
-        )
     })
 }
 
@@ -221,9 +211,7 @@ fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
         initial: get("initial").map_or_else(|| Ok(LoopRules::default()), |n| loop_rules(n, "`initial`"))?,
         loops: get("loops").map_or_else(|| Ok(LoopRules::default()), |n| loop_rules(n, "`loops`"))?,
         probe: get("probe").map_or(Ok(true), |n| Ok(n.flag()?.value))?,
-        params: Vec::new(),
-        real_time: None,
-        worker_threads: 0,
+        ..Simulation::default()
     })
 }
 
@@ -249,12 +237,7 @@ fn loop_rules(node: Node<'_>, name: &str) -> Result<LoopRules, Error> {
 }
 
 fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
-    if name.value.contains('.') || name.value.is_empty() {
-        return Err(Error::input(
-            name.place(),
-            format!("`{}` cannot name a subsystem: names have a letter or more and no dot", name.value),
-        ));
-    }
+    check_subsystem_name(&name)?;
     let what = format!("subsystem `{}`", name.value);
     let table = node.table(&what, SUBSYSTEM)?;
     let mut parameters = Vec::new();
@@ -297,7 +280,7 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
         }
     }
     let feed_through = table.get("feed_through").map(feed_through).transpose()?;
-    Ok(SubsystemSpec { simulator, name, parameters, start, rate, step, feed_through })
+    Ok(SubsystemSpec { parameters, start, rate, step, feed_through, ..SubsystemSpec::new(name, simulator) })
 }
 
 /// A value of any type.

@@ -7,18 +7,21 @@ use crate::fmi3::Intermediate;
 use crate::fmu::{Fmu, Options, Ticket};
 use crate::loaded::{Loaded, intermediate_inputs};
 use crate::machine::{Machine, Phase};
+use crate::numbers::Numbers;
 use crate::packets::Cell;
 use crate::perturb::Trial;
-use crate::ports::Ports;
+use crate::ports::{Port, Ports};
 use crate::process;
 use crate::reread::Reread;
 use crate::settings::{Setting, Settings};
+use crate::snapshot::{Book, FmuSnapshot, States};
 use crate::status::OK;
 use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
 use crate::transfer::{OutputDerivatives, Route};
 use crate::value::Value;
 use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, Subsystem, SubsystemError,
+    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, StateSnapshot, Subsystem,
+    SubsystemError,
 };
 use powerbond_core::time::resolution;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +51,7 @@ pub struct FmuSubsystem {
     inputs: Route,
     outputs: Route,
     state: *mut c_void,
+    states: States,
     probes: Route,
     columns: Vec<Column>,
     derivatives: OutputDerivatives,
@@ -106,6 +110,7 @@ impl FmuSubsystem {
         };
         FmuSubsystem {
             state: std::ptr::null_mut(),
+            states: States::default(),
             inputs: Route::empty(),
             outputs: Route::empty(),
             direct: None,
@@ -121,6 +126,7 @@ impl FmuSubsystem {
                 derivatives: None,
                 intermediate: None,
                 engine_goes_back: false,
+                has_snapshots: false,
                 saved_time: f64::NEG_INFINITY,
                 saved_event: None,
                 slack: 0.0,
@@ -247,18 +253,42 @@ impl FmuSubsystem {
                 .fail(InstanceError::NoVariable { name: name.to_owned(), suggestion }.into()));
         };
         let variable = &description.variables[v];
-        let stepping = self.machine.phase() == Phase::Stepping;
-        if stepping && variable.variability == Variability::Fixed {
-            let (name, reason) = (name.to_owned(), "fixed while the simulation runs".to_owned());
-            return Err(self.fmu.fail(InstanceError::NotSettable { name, reason }.into()));
-        }
+        self.refuse_fixed(variable)?;
         let setting = Setting::new(description, variable, value, self.ports.sizes[v])
             .map_err(|error| self.fmu.fail(error.into()))?;
-        let at_event = self.machine.has_events_in_steps();
+        self.apply(&setting).map_err(|error| self.status_error(name, error))
+    }
+
+    fn refuse_fixed(&self, variable: &Variable) -> Result<(), FmuError> {
+        let stepping = self.machine.phase() == Phase::Stepping;
+        if stepping && variable.variability == Variability::Fixed {
+            let (name, reason) = (variable.name.to_string(), "fixed while the simulation runs".to_owned());
+            return Err(self.fmu.fail(InstanceError::NotSettable { name, reason }.into()));
+        }
+        Ok(())
+    }
+
+    /// Sets a variable while time stands still. FMI 3.0.2, variability `tunable` and `discrete`: with `eventModeUsed` such variables
+    /// change at events only; all inputs may be set there.
+    fn apply(&self, setting: &Setting) -> Result<(), SubsystemError> {
         let apply = || setting.apply(&self.machine);
-        // FMI 3.0.2, variability `tunable`: with `eventModeUsed` tunable parameters change at events only.
-        let set = if at_event { self.machine.at_event(apply, || Ok(())) } else { apply() };
-        set.map_err(|error| self.status_error(name, error))
+        if self.machine.has_events_in_steps() { self.machine.at_event(apply, || Ok(())) } else { apply() }
+    }
+
+    /// Sets one element of an array; the others stay what the FMU has, since arrays are set as a whole.
+    fn set_element(&mut self, Port { variable, element }: Port, value: f64) -> Result<(), SubsystemError> {
+        let (calls, size) = (&self.machine.calls, self.ports.sizes[variable as usize]);
+        let description = self.fmu.description();
+        let variable = &description.variables[variable as usize];
+        let refused = |error: FmuError| SubsystemError::Infeasible { message: error.to_string() };
+        self.refuse_fixed(variable).map_err(refused)?;
+        let mut numbers = Numbers::new(description.version, variable.kind, size as usize);
+        let code = calls.get(variable.kind, &[variable.reference], &mut numbers);
+        self.machine.check(code, calls.accessors(variable.kind).0)?;
+        numbers.write(element as usize, value);
+        self.apply(&Setting::of_numbers(variable, numbers))?;
+        // Elements that are bound are sent together with this one.
+        self.inputs.fill_gaps(&self.machine)
     }
 
     /// Reads a text variable.
@@ -579,13 +609,17 @@ impl Subsystem for FmuSubsystem {
         Ok(())
     }
 
+    /// Numbers that a type does not have are rounded, as everywhere; an enumeration has its items and no other values.
     fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
-        let place = self.ports.places[variable];
-        let v = &self.fmu.description().variables[place.variable as usize];
+        let port = self.ports.places[variable];
+        if self.ports.sizes[port.variable as usize] != 1 {
+            return self.set_element(port, value);
+        }
+        let v = &self.fmu.description().variables[port.variable as usize];
         let value = match v.kind {
             kind if kind.is_real() => Value::Real(value),
-            Kind::Boolean => Value::Boolean(value != 0.0),
-            _ => Value::Integer(value as i64),
+            Kind::Boolean => Value::Boolean(value >= 0.5),
+            _ => Value::Integer(value.round() as i64),
         };
         let name = v.name.to_string();
         FmuSubsystem::set(self, &name, &value)
@@ -629,6 +663,55 @@ impl Subsystem for FmuSubsystem {
         Ok(())
     }
 
+    fn snapshot(&mut self) -> Result<StateSnapshot, SubsystemError> {
+        if !self.info.capabilities.can_restore {
+            return Err(SubsystemError::Unsupported { call: "snapshot" });
+        }
+        if self.machine.phase() != Phase::Stepping {
+            return Err(self.wrong_phase("snapshot"));
+        }
+        let book = Book {
+            time: self.time,
+            next_event: self.machine.next_event(),
+            pending: self.stepper.pending,
+            rule: self.stepper.rule,
+            interrupted: self.stepper.interrupted,
+            inputs: self.inputs.sent(),
+        };
+        let snapshot = self.states.save(&self.machine, book);
+        self.stepper.has_snapshots = self.states.are_needed();
+        snapshot.map(StateSnapshot::new)
+    }
+
+    /// Also after an error, unless it was fatal (FMI 2.0.5 section 2.1.3, FMI 3.0.2 section 2.2.4).
+    fn load_snapshot(&mut self, snapshot: &StateSnapshot) -> Result<(), SubsystemError> {
+        let Some(snapshot) = snapshot.get::<FmuSnapshot>() else {
+            return Err(SubsystemError::Unsupported { call: "load_snapshot" });
+        };
+        if !matches!(self.machine.phase(), Phase::Stepping | Phase::Failed) {
+            return Err(self.wrong_phase("load_snapshot"));
+        }
+        self.states.load(&self.machine, snapshot)?;
+        self.machine.set_phase(Phase::Stepping);
+        let Book { time, next_event, pending, rule, interrupted, inputs } = &snapshot.book;
+        self.time = *time;
+        self.machine.set_next_event(*next_event);
+        self.inputs.load(inputs);
+        // What they hold of the FMU's values is read again.
+        self.cells.clear();
+        self.stepper.pending = *pending;
+        self.stepper.rule = *rule;
+        self.stepper.interrupted = *interrupted;
+        self.stepper.has_snapshots = self.states.are_needed();
+        // The state of the rollback is one of another past.
+        self.stepper.saved_time = f64::NEG_INFINITY;
+        Ok(())
+    }
+
+    fn can_snapshot(&mut self) -> bool {
+        self.info.capabilities.can_restore
+    }
+
     /// Another instance from the library that is loaded already, silent and unseen. None of an FMU that can be instantiated only
     /// once per process.
     fn scratch(&self) -> Option<Box<dyn Subsystem>> {
@@ -668,7 +751,7 @@ impl Subsystem for FmuSubsystem {
     }
 }
 
-// Safety: its pointers are the instance, its saved state and its environment, which belong to it alone, and the functions
+// Safety: its pointers are the instance, its saved states and its environment, which belong to it alone, and the functions
 // of its library. The standards ask an FMU to stand calls from any thread as long as no two calls on one instance overlap,
 // which `&mut` rules out. What instances of one FMU share on our side (`Shared`, `Loaded`) is atomic or constant.
 unsafe impl Send for FmuSubsystem {}
@@ -679,6 +762,7 @@ impl Drop for FmuSubsystem {
             Phase::Dead => {}
             _ => self.machine.calls.free_state(&mut self.state),
         }
+        self.states.free(&self.machine);
     }
 }
 

@@ -44,6 +44,7 @@ pub mod process;
 mod reread;
 mod rounding;
 mod settings;
+mod snapshot;
 mod status;
 mod stepping;
 mod transfer;

@@ -174,6 +174,11 @@ impl Setting {
         Ok(Setting { kind: variable.kind, reference: variable.reference, payload })
     }
 
+    /// These numbers for a variable that has as many elements of their type.
+    pub fn of_numbers(variable: &Variable, numbers: Numbers) -> Self {
+        Setting { kind: variable.kind, reference: variable.reference, payload: Payload::Numbers(numbers) }
+    }
+
     /// Sets the variable.
     pub fn apply(&self, machine: &Machine) -> Result<(), SubsystemError> {
         let (calls, names) = (&machine.calls, machine.calls.names());

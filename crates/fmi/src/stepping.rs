@@ -85,12 +85,14 @@ pub(crate) struct Crossed {
 }
 
 /// What an instance needs to cross a span.
-#[repr(C)] // The first two are read in every step, the rest is not.
+#[repr(C)] // The first three are read in every step, the rest is not.
 pub(crate) struct Stepper {
     /// The time of the kept state.
     pub saved_time: f64,
     /// The engine keeps states: an unfinished step is given back to it instead of being continued with old inputs.
     pub engine_goes_back: bool,
+    /// There are snapshots, which may be loaded at any time.
+    pub has_snapshots: bool,
     pub event_mode: bool,
     /// The last step ended at an event that has not been handled: outputs are the limit from the left.
     pub pending: bool,
@@ -175,7 +177,7 @@ impl Stepper {
     /// No state before `t` will be set again.
     #[inline]
     pub fn is_final(&self, t: f64) -> bool {
-        !(self.engine_goes_back && t > self.saved_time)
+        !(self.has_snapshots || (self.engine_goes_back && t > self.saved_time))
     }
 
     /// Equal parts, each with the inputs at its middle.

@@ -33,6 +33,13 @@ pub(crate) struct Group {
     known: bool,
 }
 
+/// What the FMU has for a group of variables, if it has that.
+#[derive(Clone)]
+pub(crate) struct Sent {
+    values: Numbers,
+    known: bool,
+}
+
 impl Route {
     /// No variables.
     pub fn empty() -> Self {
@@ -77,6 +84,21 @@ impl Route {
     pub fn forget(&mut self) {
         if let Route::Grouped(groups) = self {
             groups.iter_mut().for_each(|group| group.known = false);
+        }
+    }
+
+    /// What was sent last, where later calls depend on that.
+    pub fn sent(&self) -> Vec<Sent> {
+        let Route::Grouped(groups) = self else { return Vec::new() };
+        groups.iter().map(|group| Sent { values: group.values.clone(), known: group.known }).collect()
+    }
+
+    /// The FMU went back to where it had this.
+    pub fn load(&mut self, sent: &[Sent]) {
+        let Route::Grouped(groups) = self else { return };
+        for (group, sent) in groups.iter_mut().zip(sent) {
+            group.values.clone_from(&sent.values);
+            group.known = sent.known;
         }
     }
 

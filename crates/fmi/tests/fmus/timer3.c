@@ -1,7 +1,7 @@
 /* An alarm clock: x' = rate, and the rate is the set point of the last event. FMI 3.0 with time events.
  * Float64: 1 setpoint (discrete input), 2 x (output), 3 first (parameter: the first alarm; it is told when initialization
  * ends), 4 period (tunable parameter: the time to the next alarm), 5 at (when the last event was). UInt64: 6 events.
- * Boolean: 7 silent (parameter): a step that ends at an alarm does not ask for event mode.
+ * 8 kept: how many states are kept, of all instances. Boolean: 7 silent (parameter): a step that ends at an alarm does not ask for event mode.
  * With event mode, the set point and the period may change in it only. */
 #include "fmi3.h"
 #include <math.h>
@@ -13,6 +13,8 @@ typedef struct {
     uint64_t events;
     bool silent, event_mode, initialized, in_event;
 } Model;
+
+static uint64_t kept;
 
 FMI_EXPORT const char *fmi3GetVersion(void) { return "3.0"; }
 FMI_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3String resources, bool visible,
@@ -105,8 +107,10 @@ FMI_EXPORT fmi3Status fmi3GetFloat64(fmi3Instance c, const fmi3ValueReference r[
     return fmi3OK;
 }
 FMI_EXPORT fmi3Status fmi3GetUInt64(fmi3Instance c, const fmi3ValueReference r[], size_t n, uint64_t v[], size_t nv) {
-    if (n != 1 || nv != 1 || r[0] != 6) return fmi3Error;
-    v[0] = ((Model *)c)->events;
+    for (size_t k = 0; k < n; k++) {
+        if (n != nv || (r[k] != 6 && r[k] != 8)) return fmi3Error;
+        v[k] = r[k] == 8 ? kept : ((Model *)c)->events;
+    }
     return fmi3OK;
 }
 FMI_EXPORT fmi3Status fmi3GetBoolean(fmi3Instance c, const fmi3ValueReference r[], size_t n, bool v[], size_t nv) {
@@ -120,13 +124,17 @@ FMI_EXPORT fmi3Status fmi3SetBoolean(fmi3Instance c, const fmi3ValueReference r[
     return fmi3OK;
 }
 FMI_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState *s) {
-    if (!*s) *s = malloc(sizeof(Model));
+    if (!*s) {
+        *s = malloc(sizeof(Model));
+        kept++;
+    }
     memcpy(*s, c, sizeof(Model));
     return fmi3OK;
 }
 FMI_EXPORT fmi3Status fmi3SetFMUState(fmi3Instance c, fmi3FMUState s) { memcpy(c, s, sizeof(Model)); return fmi3OK; }
 FMI_EXPORT fmi3Status fmi3FreeFMUState(fmi3Instance c, fmi3FMUState *s) {
     (void)c;
+    if (*s) kept--;
     free(*s);
     *s = NULL;
     return fmi3OK;

@@ -73,6 +73,15 @@ fn check(method: &Method, fast: bool) {
         }
         let count = COUNT.with(Cell::get) - before;
         assert_eq!(count, 0, "{what}: {method:?}");
+        // Nor does a run that goes on from a snapshot.
+        let snapshot = engine.snapshot().expect("everybody can");
+        engine.restore_snapshot(&snapshot).expect("its own");
+        let before = COUNT.with(Cell::get);
+        for _ in 0..5 {
+            engine.step(&mut verdict).expect("a sound step");
+        }
+        let count = COUNT.with(Cell::get) - before;
+        assert_eq!(count, 0, "after a snapshot, {what}: {method:?}");
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
 use powerbond::report::REPORT;
-use powerbond::results::{Format, Summary, TABLES, VerdictSummary};
+use powerbond::results::{Summary, TABLES, VerdictSummary};
+use powerbond::table::Format;
 use powerbond::{Error, RealTime, Run, RunOptions, System};
 use std::path::{Path, PathBuf};
 

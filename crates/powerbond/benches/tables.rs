@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p powerbond --features arrow --bench tables`; needs a C compiler called `cc`.
 
-use powerbond::results::{Field, Format, Writer};
+use powerbond::table::{Field, Format, Writer};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;

@@ -32,6 +32,7 @@ mod script;
 mod simulators;
 pub mod source;
 pub mod system;
+pub mod table;
 mod timing;
 pub mod tune;
 mod yaml;

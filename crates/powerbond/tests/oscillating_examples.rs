@@ -5,7 +5,8 @@
 
 use powerbond::models::oscillator::{DOUBLE, Reference};
 use powerbond::models::{crane, pendula};
-use powerbond::results::{Field, Format, Tolerance, Writer, compare, csv};
+use powerbond::results::{Tolerance, compare};
+use powerbond::table::{Field, Format, Writer, csv};
 use powerbond::{RunOptions, System};
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! Results against results: how far two runs, or two tables, are apart, variable by variable.
 
 use super::summary::results_of;
-use super::table::{Table, read};
 use crate::Error;
+use crate::table::{Table, read};
 use powerbond_core::network::NameIndex;
 use serde::Serialize;
 use std::path::Path;

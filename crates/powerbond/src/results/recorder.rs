@@ -1,9 +1,8 @@
 //! Writes the tables of results, energies and, on request, jumps while a run goes on.
 
-use super::format::Format;
-use super::writer::{Field, Flusher, Metadata, Writer};
 use crate::Error;
 use crate::prepare::{Column, Prepared};
+use crate::table::{Field, Flusher, Format, Metadata, Writer};
 use powerbond_core::network::VariableName;
 use powerbond_core::observe::{EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
@@ -382,7 +381,7 @@ mod tests {
         let mut recorder = Recorder::create(&places, &prepared, interval, true, &Vec::new()).unwrap();
         play(&mut recorder, points.iter().map(|&(point, t, x)| (point, t, vec![x, 0.0], vec![-x, 0.0])));
         recorder.close().unwrap();
-        let [found, steps, jumps] = TABLES.map(|table| crate::results::read(&places.file(table)).unwrap());
+        let [found, steps, jumps] = TABLES.map(|table| crate::table::read(&places.file(table)).unwrap());
         std::fs::remove_dir_all(&folder).unwrap();
         let column = |k: usize| found.columns[k].clone();
         let wanted = |part: fn(&(f64, f64)) -> f64| rows.iter().map(part).collect::<Vec<f64>>();

@@ -1,14 +1,13 @@
 //! `summary.json`: what a run came to.
 
 use super::choices::{Choices, choices};
-use super::format::find;
 use super::recorder::{JUMPS, Places, RESULTS, TABLES, numbered, results_fields};
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
-use super::writer::{Field, Metadata};
 use crate::check;
 use crate::pace::RealTime;
 use crate::prepare::Prepared;
 use crate::system::{SimulatorSpec, System};
+use crate::table::{Field, Metadata, find};
 use powerbond_core::correction::CorrectionReport;
 use powerbond_core::energy::Spike;
 use powerbond_core::observe::NormStatistics;

@@ -12,9 +12,9 @@ mod verdict;
 
 use crate::Error;
 use crate::catalogue::Method;
-use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
+use crate::table::Format;
 use powerbond_core::network::{NameIndex, VariableName};
 use powerbond_core::step::LoopRules;
 use powerbond_core::time::EndRule;

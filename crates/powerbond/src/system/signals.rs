@@ -194,7 +194,7 @@ fn read_table(
     input: &str,
 ) -> Result<(Vec<f64>, Vec<f64>), Error> {
     let path = folder.join(&file.value);
-    let table = crate::results::csv::read(&path).map_err(|error| match error {
+    let table = crate::table::csv::read(&path).map_err(|error| match error {
         Error::Input { place: None, message } => Error::Input { place: file.place(), message },
         other => other,
     })?;

@@ -50,7 +50,7 @@ impl System {
     /// subsystem. Reals are interpolated, everything else is held.
     pub fn feed_from(&mut self, file: &Path) -> Result<(), Error> {
         let option = format!("--input {}", file.display());
-        let table = crate::results::csv::read(file)?;
+        let table = crate::table::csv::read(file)?;
         let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let specs = self.specs();
         let (mut signals, mut last, mut fmus) = (Vec::new(), BTreeMap::new(), BTreeMap::new());

@@ -7,9 +7,9 @@ use super::{
 };
 use crate::Error;
 use crate::catalogue::{Knob, Method, estimators};
-use crate::results::Format;
 use crate::scenario::Scenario;
 use crate::source::{At, Source};
+use crate::table::Format;
 use ::toml::de::DeTable;
 use powerbond_core::network::VariableName;
 use powerbond_core::step::LoopRules;

@@ -1,6 +1,6 @@
 //! CSV files: RFC 4180, one header, shortest digits that give the same number back.
 
-use super::table::Table;
+use super::Table;
 use super::writer::Sink;
 use crate::Error;
 use std::fs::File;

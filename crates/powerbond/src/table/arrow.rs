@@ -1,6 +1,6 @@
 //! Arrow IPC streams and Parquet: the same columns as the text, as binary numbers, with units and what made them inside.
 
-use super::table::Table;
+use super::Table;
 use super::writer::{Field, Metadata, Sink};
 use crate::Error;
 use arrow_array::cast::AsArray;

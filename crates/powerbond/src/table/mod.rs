@@ -1,7 +1,14 @@
-//! Tables of numbers that are read back: from text, an Arrow IPC stream or file, or Parquet.
+//! Tables of numbers on disk: `writer` puts rows there in time, `csv` and `arrow` are their formats, [`read`] reads any of them.
 
-use super::csv;
-use super::format::Format;
+#[cfg(feature = "arrow")]
+mod arrow;
+pub mod csv;
+mod format;
+mod writer;
+
+pub use format::{Format, find};
+pub use writer::{Field, Flusher, Metadata, Writer};
+
 use crate::Error;
 use std::io::Read;
 use std::path::Path;
@@ -47,9 +54,9 @@ pub fn read(path: &Path) -> Result<Table, Error> {
     match format {
         Format::Csv => csv::read_written(path),
         #[cfg(feature = "arrow")]
-        Format::Arrow => super::arrow::read(path, start.starts_with(b"ARROW1")),
+        Format::Arrow => arrow::read(path, start.starts_with(b"ARROW1")),
         #[cfg(feature = "arrow")]
-        Format::Parquet => super::arrow::read_parquet(path),
+        Format::Parquet => arrow::read_parquet(path),
         #[cfg(not(feature = "arrow"))]
         Format::Arrow | Format::Parquet => Err(Error::input(None, "the feature `arrow` is not built in")),
     }

@@ -18,6 +18,7 @@ mod text;
 mod tune;
 
 use clap::{Parser, Subcommand};
+use powerbond::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Co-simulation that follows the energy through the coupling.
@@ -94,7 +95,10 @@ fn run(Arguments { verbose, command }: &Arguments) -> u8 {
         Command::Methods(arguments) => methods::main(arguments),
     });
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
+        match &error {
+            Error::Input(problems) => problems.lines().for_each(|line| eprintln!("error: {line}")),
+            other => eprintln!("error: {other}"),
+        }
         error.exit_code()
     })
 }

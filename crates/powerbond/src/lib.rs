@@ -35,7 +35,6 @@ pub mod system;
 pub mod table;
 mod timing;
 pub mod tune;
-mod yaml;
 
 /// The README's code compiles.
 #[cfg(doctest)]
@@ -43,7 +42,7 @@ mod yaml;
 struct Readme;
 
 pub use check::Check;
-pub use error::Error;
+pub use error::{Collector, Error, Problem, Problems};
 pub use pace::RealTime;
 pub use powerbond_core as core;
 pub use powerbond_fmi as fmi;

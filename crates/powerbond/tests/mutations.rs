@@ -209,8 +209,8 @@ fn damaged_files_never_panic() {
             catch_unwind(|| System::parse("system.toml", &text).and_then(|s| s.prepare()).map(|_| ()));
         match outcome {
             Ok(Ok(())) => prepared += 1,
-            Ok(Err(Error::Input { place, message })) => {
-                assert!(place.is_some(), "no place in `{message}` for\n{text}");
+            Ok(Err(Error::Input(problems))) => {
+                assert!(problems.iter().all(|p| p.place.is_some()), "no place in `{problems}` for\n{text}");
                 refused += 1;
             }
             Ok(Err(other)) => panic!("{other} is not about the input:\n{text}"),

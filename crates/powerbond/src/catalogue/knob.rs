@@ -2,8 +2,7 @@
 
 use crate::Error;
 use crate::number::short;
-use crate::source::{At, Place};
-use crate::system::reader::Node;
+use crate::source::{At, Node, Place};
 
 /// What a knob may be.
 #[derive(Clone, Copy, Debug, PartialEq)]

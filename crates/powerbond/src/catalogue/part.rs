@@ -2,8 +2,8 @@
 
 use super::{Context, Entry, Kind, KnobValue, find, of_kind};
 use crate::Error;
-use crate::source::Place;
-use crate::system::reader::Node;
+use crate::error::Collector;
+use crate::source::{Node, Place};
 use powerbond_core::suggest::hint;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -183,14 +183,17 @@ impl<T: Choice> Chosen<T> {
             ));
         }
         let known: Vec<&str> = std::iter::once("kind").chain(entry.knobs.iter().map(|k| k.name)).collect();
-        let table = node.table(&format!("{key} `{}`", entry.name), &known)?;
+        let mut problems = Collector::new();
+        let table = node.table_with(&mut problems, &format!("{key} `{}`", entry.name), &known)?;
         for knob in entry.knobs {
-            if let Some(value) = table.get(knob.name) {
-                self.part_mut().set(knob.name, knob.domain.read(value)?);
-                self.written.note(knob.name, value.at(()).place());
+            if let Some(node) = table.get(knob.name)
+                && let Some(value) = problems.keep(knob.domain.read(node))
+            {
+                self.part_mut().set(knob.name, value);
+                self.written.note(knob.name, node.at(()).place());
             }
         }
-        Ok(())
+        problems.finish(())
     }
 
     fn choose(&mut self, node: Node<'_>) -> Result<(), Error> {

@@ -1,17 +1,14 @@
 //! Reads `[method]`, all of it or changes of single knobs.
 
 use super::holds::{HoldOrder, MAX_ORDER};
-use super::methods::AUTO;
+use super::methods::{AUTO, Auto, Whole};
 use super::{ALL, Choice, Chosen, Feeding, Identify, Kind, Method, Refresh, Word};
 use crate::Error;
+use crate::error::Collector;
 use crate::number::share;
-use crate::source::{At, Source};
-use crate::system::reader::{Node, Table, top};
-use crate::system::{parse_key, word};
+use crate::source::{self, At, Node, Source, Table, parse_key};
 use powerbond_core::energy::Quadrature;
 use powerbond_core::run::StartUp;
-use std::sync::Arc;
-use toml::de::DeTable;
 
 /// The keys of `[method]`.
 const KEYS: &[&str] = &[
@@ -35,93 +32,126 @@ const KEYS: &[&str] = &[
 impl Method {
     /// Reads the lines of a `[method]`.
     pub fn parse(lines: &str) -> Result<Method, Error> {
-        let source = Arc::new(Source { path: "method".into(), text: format!("[method]\n{lines}") });
-        let parsed = DeTable::parse(&source.text)
-            .map_err(|error| Error::input(None, format!("not valid TOML: {}", error.message())))?;
-        Method::read(top(&source, &parsed, &["method"])?.require("method", "the text")?)
+        let source = Source::file("method", format!("[method]\n{lines}"));
+        let tree = source::toml::parse(&source)?;
+        Method::read(tree.root().table("the text", &["method"])?.require("method", "the text")?)
     }
 
-    /// Reads `[method]`.
+    /// Reads `[method]`. The error has everything that is wrong with it.
     pub fn read(node: Node<'_>) -> Result<Method, Error> {
-        let table = node.table("`[method]`", KEYS)?;
-        let mut method = Method::default();
+        let mut problems = Collector::new();
+        let table = node.table_with(&mut problems, "`[method]`", KEYS)?;
         // A tolerance and nothing else asks for the method that needs nothing else.
         let only_tolerance = KEYS.iter().all(|key| table.get(key).is_some() == (*key == "tolerance"));
-        if only_tolerance {
-            method = Method::auto(super::methods::Auto::default().tolerance);
-        }
-        method.change(&table)?;
-        Ok(method)
+        let mut method = match only_tolerance {
+            true => Method::auto(Auto::default().tolerance),
+            false => Method::default(),
+        };
+        problems.keep(method.change(&table));
+        problems.finish(method)
+    }
+
+    /// Changes one knob, as in `estimator.tolerance` = `1e-4`; `typed` is the option that says so. What is not valid TOML is taken
+    /// for a word.
+    pub fn set(&mut self, typed: &str, key: &str, value: &str) -> Result<(), Error> {
+        let parse = |value: &str| {
+            let tree = source::toml::parse(&Source::option(typed, format!("{key} = {value}")))?;
+            Ok::<_, Error>(tree)
+        };
+        let tree = parse(value).or_else(|_| parse(&format!("{value:?}")))?;
+        let table = tree.root().table("`[method]`", KEYS)?;
+        self.change(&table)
     }
 
     /// Changes what the keys of a table say, and leaves everything else as it is.
-    pub fn change(&mut self, table: &Table<'_>) -> Result<(), Error> {
+    fn change(&mut self, table: &Table<'_>) -> Result<(), Error> {
         self.implicit = false;
-        if let Some(n) = table.get("kind") {
-            self.choose(n)?;
+        let mut problems = Collector::new();
+        let whole = table.get("kind").map_or(Ok(()), |n| self.choose(n));
+        if problems.keep(whole).is_some() {
+            let tolerance = table.get("tolerance").map_or(Ok(()), |n| self.change_tolerance(n));
+            problems.keep(tolerance);
         }
-        if let Some(n) = table.get("tolerance") {
-            if self.kind.is_none() {
-                return n.fail(
-                    "`tolerance` belongs to a whole method: add `kind = \"auto\"`, or give the estimator its own: \
-                     estimator = { kind = \"…\", tolerance = … }",
-                );
+        problems.keep(read_part(table, &mut self.schedule));
+        problems.keep(read_part(table, &mut self.correction));
+        problems.keep(read_part(table, &mut self.estimator));
+        problems.keep(read_part(table, &mut self.controller));
+        for &(key, change) in Self::PLAIN_KEYS {
+            if let Some(n) = table.get(key) {
+                problems.keep(change(self, n));
             }
-            self.set_tolerance(&whole_tolerance(n)?)?;
         }
-        read_part(table, &mut self.schedule)?;
-        read_part(table, &mut self.correction)?;
-        read_part(table, &mut self.estimator)?;
-        read_part(table, &mut self.controller)?;
-        if let Some(list) = table.get("monitors") {
-            self.monitors.clear();
-            for &n in list.list()?.iter() {
+        problems.finish(())
+    }
+
+    /// Keys whose values are no parts with knobs.
+    const PLAIN_KEYS: &[(&str, fn(&mut Method, Node<'_>) -> Result<(), Error>)] = &[
+        ("monitors", |method, n| {
+            method.monitors.clear();
+            for n in n.list()? {
                 let mut monitor = super::estimators::Off.into();
                 Chosen::read(&mut monitor, n)?;
-                self.monitors.push(monitor);
+                method.monitors.push(monitor);
             }
-        }
-        let order = |n: Node<'_>| Ok::<u8, Error>(n.count(0, MAX_ORDER.into())?.value as u8);
-        if let Some(n) = table.get("hold") {
-            self.hold = match n.is_text() {
-                true => word(n, &[("variable", HoldOrder::Variable)])?,
+            Ok(())
+        }),
+        ("hold", |method, n| {
+            method.hold = match n.is_text() {
+                true => n.one_of(&[("variable", HoldOrder::Variable)])?,
                 false => HoldOrder::Fixed(order(n)?),
             };
-        }
-        if let Some(list) = table.get("holds") {
-            self.holds.clear();
-            for (name, value) in list.open_table()?.entries() {
-                self.holds.push((parse_key(&name, value)?, order(value)?));
+            Ok(())
+        }),
+        ("holds", |method, n| {
+            method.holds.clear();
+            for (name, value) in n.open_table()?.entries() {
+                method.holds.push((parse_key(&name, value)?, order(value)?));
             }
-        }
-        if let Some(n) = table.get("values_only") {
-            self.values_only = n.at(word(n, Feeding::WORDS)?);
-        }
-        if let Some(n) = table.get("identify") {
-            self.identify = match n.is_flag() {
+            Ok(())
+        }),
+        ("values_only", |method, n| {
+            method.values_only = n.at(n.one_of(Feeding::WORDS)?);
+            Ok(())
+        }),
+        ("identify", |method, n| {
+            method.identify = match n.is_flag() {
                 true if n.flag()?.value => Identify::All,
                 true => Identify::Off,
                 false => Identify::Some(n.texts()?),
             };
-        }
-        if let Some(n) = table.get("refresh") {
-            self.refresh = match n.is_flag() {
+            Ok(())
+        }),
+        ("refresh", |method, n| {
+            method.refresh = match n.is_flag() {
                 true if n.flag()?.value => Refresh::All(n.at(())),
                 true => Refresh::Off,
-                false if n.is_text() => word(n, &[("auto", ())]).map(|()| Refresh::Auto)?,
+                false if n.is_text() => n.one_of(&[("auto", ())]).map(|()| Refresh::Auto)?,
                 false => Refresh::Some(n.texts()?),
             };
+            Ok(())
+        }),
+        ("meter", |method, n| {
+            method.quadrature = n.one_of(Quadrature::WORDS)?;
+            Ok(())
+        }),
+        ("start", |method, n| {
+            method.start_up = n.one_of(StartUp::WORDS)?;
+            Ok(())
+        }),
+        ("slopes", |method, n| {
+            method.slopes = n.at(n.one_of(&[("differences", false), ("outputs", true)])?);
+            Ok(())
+        }),
+    ];
+
+    fn change_tolerance(&mut self, n: Node<'_>) -> Result<(), Error> {
+        if self.kind.is_none() {
+            return n.fail(
+                "`tolerance` belongs to a whole method: add `kind = \"auto\"`, or give the estimator its own: \
+                 estimator = { kind = \"…\", tolerance = … }",
+            );
         }
-        if let Some(n) = table.get("meter") {
-            self.quadrature = word(n, Quadrature::WORDS)?;
-        }
-        if let Some(n) = table.get("start") {
-            self.start_up = word(n, StartUp::WORDS)?;
-        }
-        if let Some(n) = table.get("slopes") {
-            self.slopes = n.at(word(n, &[("differences", false), ("outputs", true)])?);
-        }
-        Ok(())
+        self.set_tolerance(&whole_tolerance(n)?).map(|_| ())
     }
 
     /// Begins anew with a whole method.
@@ -135,11 +165,16 @@ impl Method {
                 "`{name}` is a part of a method, not a whole one: write `{key} = \"{name}\"`"
             ));
         }
-        let mut whole = Chosen::from(super::methods::Whole::Auto(Default::default()));
+        let mut whole = Chosen::from(Whole::Auto(Auto::default()));
         whole.read(n)?;
         *self = Method { kind: Some(whole.clone()), ..Method::auto(whole.tolerance()) };
         Ok(())
     }
+}
+
+/// The order of a hold.
+fn order(n: Node<'_>) -> Result<u8, Error> {
+    Ok(n.count(0, MAX_ORDER.into())?.value as u8)
 }
 
 fn read_part<T: Choice>(table: &Table<'_>, part: &mut Chosen<T>) -> Result<(), Error> {

@@ -275,7 +275,7 @@ impl System {
         let failure = match prepared.engine.initialize(&mut Nobody) {
             Ok(_) => None,
             Err(error) => match prepared.explain(&error) {
-                refused @ Error::Input { .. } => return Err(refused),
+                refused @ Error::Input(_) => return Err(refused),
                 other => Some(other),
             },
         };

@@ -9,8 +9,8 @@ mod effects;
 pub use effects::Effects;
 
 use crate::Error;
-use crate::source::{At, Source};
-use crate::yaml::{self, Map, Node};
+use crate::error::Collector;
+use crate::source::{At, Node, Source, Table, json, yaml};
 use powerbond_core::network::VariableName;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,72 +68,76 @@ impl Scenario {
         Scenario::read(&crate::source::read(path, MAX_SIZE)?)
     }
 
+    /// The error has everything that is wrong with it.
     fn read(source: &Arc<Source>) -> Result<Scenario, Error> {
-        let root = yaml::parse(source)?;
-        let top = root.map("a scenario", &["description", "defaults", "events", "end"])?;
-        let defaults = match top.get("defaults") {
-            Some(node) => Some(node.map("`defaults`", &["model", "variable", "action"])?),
-            None => None,
-        };
-        let list = top.require("events", "a scenario")?.list("events")?;
-        let events = list.iter().map(|node| event(node, defaults.as_ref())).collect::<Result<_, _>>()?;
-        let end = top.get("end").map(|node| time(node, "end")).transpose()?;
-        let scenario = Scenario { file: Some(source.path.clone()), events, end };
-        if let Some(end) = &scenario.end
-            && let Some(late) = scenario.events.iter().find(|e| e.time.value > end.value)
-        {
-            let message =
-                format!("the event at {} s comes after the end at {} s", late.time.value, end.value);
-            return Err(Error::input(late.time.place(), message));
+        let is_json = source.path().extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        let tree = if is_json { json::parse(source)? } else { yaml::parse(source)? };
+        let mut problems = Collector::new();
+        let known = ["description", "defaults", "events", "end"];
+        let top = tree.root().table_with(&mut problems, "a scenario", &known)?;
+        let defaults = top.get("defaults").and_then(|node| {
+            let table = node.table_with(&mut problems, "`defaults`", &["model", "variable", "action"]);
+            problems.keep(table)
+        });
+        let list = top.need(&mut problems, "events", "a scenario").and_then(|n| problems.keep(n.list()));
+        let events = list.unwrap_or_default().into_iter().map(|node| event(node, defaults.as_ref()));
+        let events: Vec<Event> = events.filter_map(|event| problems.keep(event)).collect();
+        let end = top.get("end").and_then(|node| problems.keep(time(node)));
+        let last = end.as_ref().map_or(f64::INFINITY, |end| end.value);
+        for late in events.iter().filter(|event| event.time.value > last) {
+            let message = format!("the event at {} s comes after the end at {last} s", late.time.value);
+            problems.add(Error::input(late.time.place(), message));
         }
-        Ok(scenario)
+        problems.finish(Scenario { file: Some(source.path().to_owned()), events, end })
     }
 }
 
-fn time(node: &Node, key: &str) -> Result<At<f64>, Error> {
-    let time = node.number(key)?;
-    if time.value < 0.0 {
-        node.expected(key, "a number of 0 or more, in s after the start")
-    } else {
-        Ok(time)
-    }
+fn time(node: Node<'_>) -> Result<At<f64>, Error> {
+    let time = node.number()?;
+    if time.value < 0.0 { node.expected("a number of 0 or more, in s after the start,") } else { Ok(time) }
 }
 
-fn event(node: &Node, defaults: Option<&Map<'_>>) -> Result<Event, Error> {
-    let event = node.map("an event", &["time", "model", "variable", "action", "value"])?;
-    let word = |key: &str| {
-        let found = event.get(key).or_else(|| defaults.and_then(|d| d.get(key)));
-        match found {
-            Some(node) => Ok((node, node.text(key)?)),
-            None => event.fail(format!("the event needs a key `{key}`, here or in `defaults`")),
+fn event(node: Node<'_>, defaults: Option<&Table<'_>>) -> Result<Event, Error> {
+    let mut problems = Collector::new();
+    let event =
+        node.table_with(&mut problems, "an event", &["time", "model", "variable", "action", "value"])?;
+    let mut word = |key: &str| match event.get(key).or_else(|| defaults.and_then(|d| d.get(key))) {
+        Some(node) => problems.keep(node.text()),
+        None if event.is_known() => {
+            problems.keep(event.fail(format!("the event needs a key `{key}`, here or in `defaults`")))
         }
+        None => None,
     };
-    let (_, model) = word("model")?;
-    let (at, variable) = word("variable")?;
-    let (kind, action) = word("action")?;
-    let value = || {
-        let node = event.require("value", &format!("an event that is a `{}`", action.value))?;
-        match (node.as_flag(), node.as_number()) {
-            (Some(flag), _) => Ok(node.at(Value::Flag(flag))),
-            (None, Some(x)) => Ok(node.at(Value::Number(x))),
-            (None, None) => node.expected("value", "a finite number, `true` or `false`"),
-        }
-    };
-    let action = match action.value.as_str() {
-        "override" => Action::Override(value()?),
-        "bias" => Action::Bias(value()?),
-        "reset" => Action::Reset,
-        other => {
-            let hint = powerbond_core::suggest::hint(other, ["override", "bias", "reset"]);
-            return kind.fail(format!("there is no action `{other}`.{hint}"));
-        }
-    };
-    Ok(Event {
-        time: time(event.require("time", "an event")?, "time")?,
-        variable: at.at(VariableName::new(&model.value, &variable.value)),
+    let (model, variable, action) = (word("model"), word("variable"), word("action"));
+    let action = action.and_then(|kind| problems.keep(read_action(&event, &kind)));
+    let time = event.need(&mut problems, "time", "an event").and_then(|node| problems.keep(time(node)));
+    let parts = model.zip(variable).zip(action).zip(time);
+    problems.finish_some(parts.map(|(((model, variable), action), time)| Event {
+        time,
+        variable: variable.with(VariableName::new(&model.value, &variable.value)),
         model,
         action,
-    })
+    }))
+}
+
+fn read_action(event: &Table<'_>, kind: &At<String>) -> Result<Action, Error> {
+    let value = || {
+        let node = event.require("value", &format!("an event that is a `{}`", kind.value))?;
+        match (node.flag(), node.number()) {
+            (Ok(flag), _) => Ok(flag.with(Value::Flag(flag.value))),
+            (_, Ok(x)) => Ok(x.with(Value::Number(x.value))),
+            _ => node.expected("a finite number, `true` or `false`"),
+        }
+    };
+    match kind.value.as_str() {
+        "override" => Ok(Action::Override(value()?)),
+        "bias" => Ok(Action::Bias(value()?)),
+        "reset" => Ok(Action::Reset),
+        other => {
+            let hint = powerbond_core::suggest::hint(other, ["override", "bias", "reset"]);
+            Err(Error::input(kind.place(), format!("there is no action `{other}`.{hint}")))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -141,7 +145,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Scenario, Error> {
-        Scenario::read(&Arc::new(Source { path: "s.yml".into(), text: text.to_owned() }))
+        Scenario::read(&Source::file("s.yml", text))
     }
 
     /// The scenario of the project's documentation, in both of its forms.
@@ -151,8 +155,8 @@ mod tests {
         let json = r#"{ "description": "x", "defaults": { "model": "a", "action": "override" },
             "events": [ { "time": 1, "variable": "u", "value": 2.5 }, { "time": 2, "variable": "b", "action": "reset" } ],
             "end": 3 }"#;
-        for text in [yaml, json] {
-            let scenario = read(text).unwrap();
+        for (file, text) in [("s.yml", yaml), ("s.yml", json), ("s.json", json)] {
+            let scenario = Scenario::read(&Source::file(file, text)).unwrap();
             assert_eq!(scenario.end.unwrap().value, 3.0);
             let [first, second] = &scenario.events[..] else { panic!("two events") };
             assert_eq!((first.time.value, first.variable.value.to_string()), (1.0, "a.u".to_owned()));
@@ -186,8 +190,48 @@ mod tests {
             "s.yml:2:12: the event at 1 s comes after the end at 0.5 s",
         );
         check("a: &x [1]\nevents: *x\n", "s.yml:2:9: aliases");
-        check(&format!("events: {}", "[".repeat(100_000)), "not valid YAML or JSON");
+        check(&format!("events: {}", "[".repeat(100_000)), "not valid YAML");
         check("", "the file is empty");
-        check("events: [\n", "not valid YAML or JSON");
+        check("events: [\n", "not valid YAML");
+    }
+
+    /// A second document used to be dropped without a word, and a pair of surrogates, which is how JSON writes an emoji, refused.
+    #[test]
+    fn nothing_of_a_file_is_dropped() {
+        let check = |file: &str, text: &str, wanted: &[&str]| {
+            let error = Scenario::read(&Source::file(file, text)).unwrap_err().to_string();
+            assert_eq!(error.lines().collect::<Vec<_>>(), wanted);
+        };
+        let second = "a second document begins here; there can be one";
+        check("s.yml", "events: []\n---\nevents: []\n", &[&format!("s.yml:2:1: {second}")]);
+        assert!(read("---\nevents: []\n...\n# done\n").is_ok());
+        check("s.yml", "end: 1\nevents: []\nend: 2\n", &["s.yml:3:1: the key `end` is there twice"]);
+        check("s.json", r#"{"events": [], "events": []}"#, &["s.json:1:16: the key `events` is there twice"]);
+        check(
+            "s.json",
+            "{\"events\": []} {}",
+            &["s.json:1:16: not valid JSON: Text cannot contain more than one JSON value"],
+        );
+        let emoji =
+            r#"{"events": [{"time": 0, "model": "\ud83d\ude00", "variable": "é", "action": "reset"}]}"#;
+        let scenario = Scenario::read(&Source::file("s.json", emoji)).unwrap();
+        assert_eq!(scenario.events[0].variable.value.to_string(), "\u{1f600}.é");
+        let half = emoji.replace("\\ude00", "");
+        assert!(Scenario::read(&Source::file("s.json", half)).is_err());
+    }
+
+    #[test]
+    fn all_mistakes_are_told_at_once() {
+        let yaml = "defaults: {acton: bias}\nevents:\n  - {time: -1, model: a, variable: u, action: bais}\n  - {tiem: 1}\n  - 3\nend: soon\n";
+        let error = read(yaml).unwrap_err().to_string();
+        let wanted = [
+            "s.yml:1:12: `defaults` has no key `acton`. Did you mean `action`?",
+            "s.yml:3:12: `time` is `-1`; a number of 0 or more, in s after the start, is needed",
+            "s.yml:3:47: there is no action `bais`. Did you mean `bias`?",
+            "s.yml:4:6: an event has no key `tiem`. Did you mean `time`?",
+            "s.yml:5:5: `events` is `3`; a mapping is needed",
+            "s.yml:6:6: `end` is `soon`; a number is needed",
+        ];
+        assert_eq!(error.lines().collect::<Vec<_>>(), wanted);
     }
 }

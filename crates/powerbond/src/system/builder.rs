@@ -6,8 +6,9 @@ use super::{
 };
 use crate::Error;
 use crate::catalogue::Method;
+use crate::error::Collector;
 use crate::scenario::{Action, Event, Scenario, Value};
-use crate::source::At;
+use crate::source::{At, parse_name};
 use powerbond_core::network::VariableName;
 use powerbond_core::subsystem::Subsystem;
 use powerbond_core::suggest::hint;
@@ -35,7 +36,7 @@ pub struct SystemBuilder {
     method: Option<Method>,
     tolerance: Option<f64>,
     places: HashMap<String, usize>,
-    problems: Vec<Error>,
+    problems: Collector,
 }
 
 impl System {
@@ -46,7 +47,7 @@ impl System {
             method: None,
             tolerance: None,
             places: HashMap::new(),
-            problems: Vec::new(),
+            problems: Collector::new(),
         }
     }
 }
@@ -180,17 +181,12 @@ impl SystemBuilder {
     /// Makes a model of one's own known by its name, for [`SystemBuilder::model`].
     pub fn register(mut self, model: &'static ModelSpec) -> Self {
         let registered = self.system.models.register(model.name, SharedFactory::new(model));
-        self.problems.extend(registered.err());
+        self.problems.keep(registered);
         self
     }
 
     fn add(mut self, name: String, simulator: SimulatorSpec) -> Self {
-        if let Err(error) = super::check_subsystem_name(&At::default(name.clone())) {
-            self.problems.push(error);
-        }
-        if self.places.insert(name.clone(), self.system.subsystems.len()).is_some() {
-            self.problems.push(Error::input(None, format!("there are two subsystems `{name}`")));
-        }
+        self.places.insert(name.clone(), self.system.subsystems.len());
         self.system.subsystems.push(SubsystemSpec::new(At::default(name), simulator));
         self
     }
@@ -202,20 +198,20 @@ impl SystemBuilder {
             None => {
                 let known = self.system.subsystems.iter().map(|s| s.name.value.as_str());
                 let message = format!("there is no subsystem `{name}`.{}", hint(name, known));
-                self.problems.push(Error::input(None, message));
+                self.problems.add(Error::input(None, message));
             }
         }
         self
     }
 
     fn with_variable(mut self, name: &str, change: impl FnOnce(&mut SubsystemSpec, At<String>)) -> Self {
-        match super::parse_name(&At::default(name.to_owned())) {
+        match parse_name(&At::default(name.to_owned())) {
             Ok(found) => {
                 let VariableName { subsystem, variable } = found.value;
                 self.with(&subsystem, |spec| change(spec, At::default(variable)))
             }
             Err(error) => {
-                self.problems.push(error);
+                self.problems.add(error);
                 self
             }
         }
@@ -242,7 +238,7 @@ impl SystemBuilder {
         });
         if !is_fmu {
             self.problems
-                .push(Error::input(None, format!("`{name}` is not an FMU and has no options of one")));
+                .add(Error::input(None, format!("`{name}` is not an FMU and has no options of one")));
         }
         self
     }
@@ -260,8 +256,7 @@ impl SystemBuilder {
     }
 
     fn variable(&mut self, name: &str) -> Option<At<VariableName>> {
-        let parsed = super::parse_name(&At::default(name.to_owned()));
-        parsed.map_err(|error| self.problems.push(error)).ok()
+        self.problems.keep(parse_name(&At::default(name.to_owned())))
     }
 
     fn variables(&mut self, names: &[String]) -> Vec<At<VariableName>> {
@@ -311,7 +306,7 @@ impl SystemBuilder {
             let message = format!(
                 "an event of `{name}` at {time} s; a number of 0 or more is needed, in s after the start"
             );
-            self.problems.push(Error::input(None, message));
+            self.problems.add(Error::input(None, message));
         }
         if let Some(variable) = self.variable(name) {
             let model = At::default(variable.value.subsystem.clone());
@@ -408,9 +403,9 @@ impl SystemBuilder {
         system.method = method
             .unwrap_or_else(|| Method::of_nobody(system.simulation.step.is_some() && tolerance.is_none()));
         if let Some(tolerance) = tolerance {
-            problems.extend(system.method.set_tolerance(&At::default(tolerance)).err());
+            problems.keep(system.method.set_tolerance(&At::default(tolerance)));
         }
-        problems.extend(system.validate().err());
-        Error::all(problems).map_or(Ok(system), Err)
+        problems.keep(system.validate());
+        problems.finish(system)
     }
 }

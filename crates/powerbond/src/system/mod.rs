@@ -3,8 +3,7 @@
 mod builder;
 mod factory;
 mod params;
-pub mod reader;
-mod signals;
+pub mod signals;
 mod single;
 mod sound;
 mod toml;
@@ -26,8 +25,7 @@ pub use builder::{Connect, Names, Port, SystemBuilder};
 pub use factory::{Factory, Models, Order, SharedFactory};
 pub use signals::SignalSpec;
 pub(crate) use signals::misfit;
-pub(crate) use sound::{check_subsystem_name, parse_name};
-pub(crate) use toml::{parse_key, word};
+pub(crate) use sound::check_subsystem_name;
 pub use verdict::VerdictSpec;
 
 /// A coupled system, an experiment and a method.
@@ -395,7 +393,7 @@ impl System {
 
     /// Reads a system from text; `name` stands for the file in messages.
     pub fn parse(name: &str, text: &str) -> Result<System, Error> {
-        toml::read(Arc::new(Source { path: PathBuf::from(name), text: text.to_owned() }))
+        toml::read(Source::file(name, text))
     }
 
     /// Whether it was made of a single FMU, without a file.
@@ -413,7 +411,7 @@ impl System {
 
     /// The folder of the file; paths in it are relative to this.
     pub fn folder(&self) -> &Path {
-        self.source().and_then(|source| source.path.parent()).unwrap_or(Path::new(""))
+        self.source().and_then(|source| source.path().parent()).unwrap_or(Path::new(""))
     }
 
     /// With nothing in it.

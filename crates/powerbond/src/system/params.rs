@@ -2,6 +2,7 @@
 
 use super::{Factory, Given, Models, SharedFactory, SimulatorSpec, SubsystemSpec, System};
 use crate::Error;
+use crate::error::Collector;
 use crate::number::LONGEST_IN_A_REAL;
 use crate::source::{At, Source};
 use powerbond_core::network::NameIndex;
@@ -51,18 +52,20 @@ impl System {
         let mut fmus = BTreeMap::new();
         let mut set: BTreeMap<usize, Vec<(At<String>, Given)>> = BTreeMap::new();
         let specs = self.specs();
+        let mut problems = Collector::new();
         for Parameter { name, value, unit } in read(file)? {
-            let (subsystem, parameter) = self.split_name(&specs, &name, "subsystem.parameter")?;
+            let found = problems.keep(self.split_name(&specs, &name, "subsystem.parameter"));
+            let Some((subsystem, parameter)) = found else { continue };
             let spec = &self.subsystems[subsystem];
-            let value = match unit {
-                None => value,
-                Some(unit) => {
-                    let wanted = unit_of(&self.models, self.folder(), spec, &parameter, &mut fmus)?;
-                    convert(&name, value, &unit, wanted.as_ref(), &mut warnings)?
-                }
-            };
-            set.entry(subsystem).or_default().push((name.with(parameter), value));
+            let value = unit.map_or(Ok(value.clone()), |unit| {
+                let wanted = unit_of(&self.models, self.folder(), spec, &parameter, &mut fmus)?;
+                convert(&name, value, &unit, wanted.as_ref(), &mut warnings)
+            });
+            if let Some(value) = problems.keep(value) {
+                set.entry(subsystem).or_default().push((name.with(parameter), value));
+            }
         }
+        problems.finish(())?;
         for (subsystem, new) in set {
             let list = &mut self.subsystems[subsystem].parameters;
             let place = if first { 0 } else { list.len() };
@@ -190,7 +193,7 @@ fn read(path: &Path) -> Result<Vec<Parameter>, Error> {
         Error::input(Some(place), message)
     };
     let text = xml::decode("", &bytes).map_err(|e| at_line(e.line, e.problem.to_string()))?.into_owned();
-    let source = Arc::new(Source { path: path.to_owned(), text });
+    let source = Source::file(path, text);
     let document = xml::parse("", &source.text).map_err(|e| at_line(e.line, e.problem.to_string()))?;
     let reader = Reader { source: &source };
     let root = document.root_element();
@@ -202,7 +205,10 @@ fn read(path: &Path) -> Result<Vec<Parameter>, Error> {
     let Some(list) = xml::child(root, "Parameters") else {
         return reader.fail(root, "`ParameterSet` has no `Parameters`".to_owned());
     };
-    xml::elements(list).map(|node| reader.parameter(node, &units)).collect()
+    let mut problems = Collector::new();
+    let read = |node| problems.keep(reader.parameter(node, &units));
+    let parameters = xml::elements(list).filter_map(read).collect();
+    problems.finish(parameters)
 }
 
 struct Reader<'a> {

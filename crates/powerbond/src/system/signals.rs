@@ -1,8 +1,7 @@
 //! External inputs as a file writes them: a number, a named signal or a column of a table.
 
-use super::reader::Node;
 use crate::Error;
-use crate::source::At;
+use crate::source::{At, Node};
 use powerbond_core::subsystem::ValueKind;
 use powerbond_core::time::signal::Signal;
 use std::path::{Path, PathBuf};
@@ -194,10 +193,7 @@ fn read_table(
     input: &str,
 ) -> Result<(Vec<f64>, Vec<f64>), Error> {
     let path = folder.join(&file.value);
-    let table = crate::table::csv::read(&path).map_err(|error| match error {
-        Error::Input { place: None, message } => Error::Input { place: file.place(), message },
-        other => other,
-    })?;
+    let table = crate::table::csv::read(&path).map_err(|error| error.placed(file.place()))?;
     let wanted = column.map_or(input, |c| c.value.as_str());
     if table.header.len() < 2 {
         let message = format!("{} has one column; times come first, values after them", path.display());

@@ -5,6 +5,7 @@ use super::{Bond, Connection, FeedThroughSpec, MAX_RATE, SignalSpec, SubsystemSp
 use crate::Error;
 use crate::catalogue::estimators::{ENERGY_SCALE, ENERGY_TOLERANCE};
 use crate::catalogue::holds::{HoldOrder, MAX_ORDER};
+use crate::error::Collector;
 use crate::source::At;
 use powerbond_core::network::VariableName;
 use std::collections::HashSet;
@@ -12,21 +13,27 @@ use std::collections::HashSet;
 impl System {
     /// Tells everything that is wrong with the description itself.
     pub fn validate(&self) -> Result<(), Error> {
-        let mut problems = Vec::new();
+        let mut problems = Collector::new();
         if self.subsystems.is_empty() {
-            problems.push(Error::input(None, "a system needs at least one subsystem"));
+            problems.add(Error::input(None, "a system needs at least one subsystem"));
         }
         let mut names = HashSet::new();
         for spec in &self.subsystems {
-            problems.extend(subsystem(spec).err());
+            problems.keep(subsystem(spec));
             if !names.insert(spec.name.value.as_str()) {
                 let message = format!("there are two subsystems `{}`", spec.name.value);
-                problems.push(Error::input(spec.name.place(), message));
+                problems.add(Error::input(spec.name.place(), message));
             }
         }
-        problems.extend(self.connections.iter().filter_map(|c| connection(c).err()));
-        problems.extend(self.inputs.iter().filter_map(|(name, s)| signal(name, s).err()));
-        problems.extend(self.bonds.iter().filter_map(|b| bond(b).err()));
+        for result in self.connections.iter().map(connection) {
+            problems.keep(result);
+        }
+        for (name, input) in &self.inputs {
+            problems.keep(signal(name, input));
+        }
+        for result in self.bonds.iter().map(bond) {
+            problems.keep(result);
+        }
         let orders = self.method.holds.iter().map(|(name, order)| (name.place(), *order));
         let common = match self.method.hold {
             HoldOrder::Fixed(order) => Some((None, order)),
@@ -34,9 +41,9 @@ impl System {
         };
         for (place, order) in orders.chain(common).filter(|(_, order)| *order > MAX_ORDER) {
             let message = format!("a hold of order {order}; an integer from 0 to {MAX_ORDER} is needed");
-            problems.push(Error::input(place, message));
+            problems.add(Error::input(place, message));
         }
-        Error::all(problems).map_or(Ok(()), Err)
+        problems.finish(())
     }
 }
 
@@ -49,16 +56,6 @@ pub fn check_subsystem_name(name: &At<String>) -> Result<(), Error> {
         name.place(),
         format!("`{}` cannot name a subsystem: names have a letter or more and no dot", name.value),
     ))
-}
-
-/// `subsystem.variable`.
-pub fn parse_name(text: &At<String>) -> Result<At<VariableName>, Error> {
-    VariableName::parse(&text.value).map(|name| text.with(name)).ok_or_else(|| {
-        Error::input(
-            text.place(),
-            format!("`{}` is not a variable; write it as \"subsystem.variable\"", text.value),
-        )
-    })
 }
 
 fn subsystem(spec: &SubsystemSpec) -> Result<(), Error> {

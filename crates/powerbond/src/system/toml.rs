@@ -1,16 +1,15 @@
 //! `system.toml` → [`System`]. Every key is checked; every message has a line.
 
-use super::reader::{Node, Table, top};
 use super::{
     Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, MadeOf, Record, SignalSpec, Simulation,
-    SimulatorSpec, SubsystemSpec, System, VerdictSpec, check_subsystem_name, parse_name,
+    SimulatorSpec, SubsystemSpec, System, VerdictSpec, check_subsystem_name,
 };
 use crate::Error;
 use crate::catalogue::{Knob, Method, estimators};
+use crate::error::Collector;
 use crate::scenario::Scenario;
-use crate::source::{At, Source};
+use crate::source::{self, At, Node, Source, Table, parse_key, parse_name};
 use crate::table::Format;
-use ::toml::de::DeTable;
 use powerbond_core::network::VariableName;
 use powerbond_core::step::LoopRules;
 use powerbond_core::suggest::hint;
@@ -35,79 +34,44 @@ const SIMULATION: &[&str] = &[
 ];
 const SUBSYSTEM: &[&str] =
     &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through"];
-/// The line that byte `offset` of a text is in.
-fn line_at(text: &str, offset: usize) -> &str {
-    let offset = offset.min(text.len());
-    let start = text[..offset].rfind('\n').map_or(0, |i| i + 1);
-    text[start..].lines().next().unwrap_or("")
+/// What may help with a line that is not valid.
+fn advice(line: &str) -> &'static str {
+    match line.split(['#', ' ']).next() {
+        Some("[connections]") => ". Every connection is written below its own `[[connections]]`",
+        _ => "",
+    }
 }
 
-/// Reads a system from its text.
+/// Reads a system from its text. The error has everything that is wrong with it.
 pub fn read(source: Arc<Source>) -> Result<System, Error> {
-    let parsed = DeTable::parse(&source.text).map_err(|error| {
-        let place = error.span().map(|span| source.place(span.start));
-        let line = error.span().map_or("", |span| line_at(&source.text, span.start));
-        let advice = match line.split(['#', ' ']).next() {
-            Some("[connections]") => ". Every connection is written below its own `[[connections]]`",
-            _ => "",
-        };
-        let message = format!("not valid TOML: {}{advice}", error.message());
-        Error::input(place.or(Some(source.place(0))), message)
-    })?;
-    let file = top(&source, &parsed, TOP)?;
+    let tree = source::toml::parse_with(&source, advice)?;
+    let mut problems = Collector::new();
+    let file = tree.root().table_with(&mut problems, "the file", TOP)?;
 
-    let name = match file.get("system") {
-        Some(node) => {
-            node.table("`[system]`", &["name", "description"])?.get("name").map(|n| n.text()).transpose()?
-        }
-        None => None,
-    };
-    let name = name.map_or_else(|| own_name(&source.path), |n| n.value);
-
-    let mut subsystems = Vec::new();
-    for (name, node) in file.require("subsystems", "the file")?.open_table()?.entries() {
-        subsystems.push(subsystem(name, node)?);
-    }
-    if subsystems.is_empty() {
-        return file.require("subsystems", "the file")?.fail("a system needs at least one subsystem");
-    }
-    let mut connections = Vec::new();
-    if let Some(node) = file.get("connections") {
-        if node.is_table() {
-            return node.fail(
-                "`connections` is a table; every connection is written below its own `[[connections]]`",
-            );
-        }
-        for item in node.list()? {
-            connections.push(connection(item)?);
-        }
-    }
-    let mut inputs = Vec::new();
-    if let Some(node) = file.get("inputs") {
-        for (name, value) in node.open_table()?.entries() {
-            inputs.push((parse_key(&name, value)?, SignalSpec::read(value)?));
-        }
-    }
-    let mut bonds = Vec::new();
-    if let Some(node) = file.get("bonds") {
-        if node.is_list() || node.open_table()?.get("ports").is_some_and(|n| n.is_list()) {
-            return node.fail("every bond has a name: write its `ports` below `[bonds.name]`");
-        }
-        for (name, value) in node.open_table()?.entries() {
-            bonds.push(bond(name, value)?);
-        }
-    }
-    let simulation = simulation(file.get("simulation"))?;
-    let method = match file.get("method") {
-        Some(node) => Method::read(node)?,
+    let name = file.get("system").and_then(|n| problems.keep(own_title(n)).flatten());
+    let name = name.unwrap_or_else(|| own_name(source.path()));
+    let subsystems = file.need(&mut problems, "subsystems", "the file");
+    let subsystems = subsystems.map_or(Vec::new(), |n| problems.keep_or(Vec::new(), subsystem_list(n)));
+    let section = |key| file.get(key);
+    let connections = section("connections").map(connection_list);
+    let connections = problems.keep_or(Vec::new(), connections.unwrap_or(Ok(Vec::new())));
+    let inputs = problems.keep_or(Vec::new(), section("inputs").map_or(Ok(Vec::new()), input_list));
+    let bonds = problems.keep_or(Vec::new(), section("bonds").map_or(Ok(Vec::new()), bond_list));
+    let simulation = simulation(section("simulation"), &mut problems);
+    let method = match section("method") {
+        Some(node) => problems.keep_or(Method::default(), Method::read(node)),
         None => Method::of_nobody(simulation.step.is_some()),
     };
-    let record = record(file.get("record"))?;
-    let verdict = file.get("verdict").map_or_else(|| Ok(VerdictSpec::default()), VerdictSpec::read)?;
-    let scenario = simulation_key(&file, "scenario")?;
-    let scenario = scenario.map(|n| n.text()).transpose()?.map(|path| beside(&source, &path, Scenario::load));
-    let params = simulation_key(&file, "params")?.map_or(Ok(Vec::new()), |n| n.texts())?;
-    let mut system = System {
+    let record = problems.keep_or(Record::default(), record(section("record")));
+    let verdict = section("verdict").map_or(Ok(VerdictSpec::default()), VerdictSpec::read);
+    let verdict = problems.keep_or(VerdictSpec::default(), verdict);
+    let of_simulation = |key| section("simulation")?.open_table().ok()?.get(key);
+    let scenario = of_simulation("scenario")
+        .and_then(|n| problems.keep(n.text()))
+        .and_then(|path| problems.keep(beside(&source, &path, Scenario::load)));
+    let params = of_simulation("params").map_or(Ok(Vec::new()), |n| n.texts());
+    let params = problems.keep_or(Vec::new(), params);
+    let mut system = problems.finish(System {
         name,
         simulation,
         subsystems,
@@ -117,17 +81,66 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
         method,
         record,
         verdict,
-        scenario: scenario.transpose()?,
+        scenario,
         ..System::empty(MadeOf::File(source.clone()))
-    };
+    })?;
     // Later files go over earlier ones, what stands in this file goes over all of them.
+    let mut problems = Collector::new();
     for path in params.iter().rev() {
-        let (file, notes) =
-            beside(&source, path, |file| Ok((file.to_owned(), system.set_from(file, true)?)))?;
-        system.notes.extend(notes);
-        system.simulation.params.insert(0, file);
+        let set = beside(&source, path, |file| Ok((file.to_owned(), system.set_from(file, true)?)));
+        if let Some((file, notes)) = problems.keep(set) {
+            system.notes.extend(notes);
+            system.simulation.params.insert(0, file);
+        }
     }
-    Ok(system)
+    problems.finish(system)
+}
+
+/// The name that `[system]` gives.
+fn own_title(node: Node<'_>) -> Result<Option<String>, Error> {
+    let mut problems = Collector::new();
+    let table = node.table_with(&mut problems, "`[system]`", &["name", "description"])?;
+    let name = table.get("name").and_then(|n| problems.keep(n.text()));
+    problems.finish(name.map(|n| n.value))
+}
+
+fn subsystem_list(node: Node<'_>) -> Result<Vec<SubsystemSpec>, Error> {
+    let entries = node.open_table()?.entries();
+    if entries.is_empty() {
+        return node.fail("a system needs at least one subsystem");
+    }
+    every(entries, |(name, node)| subsystem(name, node))
+}
+
+fn connection_list(node: Node<'_>) -> Result<Vec<Connection>, Error> {
+    if node.is_table() {
+        return node
+            .fail("`connections` is a table; every connection is written below its own `[[connections]]`");
+    }
+    every(node.list()?, connection)
+}
+
+fn input_list(node: Node<'_>) -> Result<Vec<(At<VariableName>, SignalSpec)>, Error> {
+    every(node.open_table()?.entries(), |(name, value)| {
+        Ok((parse_key(&name, value)?, SignalSpec::read(value)?))
+    })
+}
+
+fn bond_list(node: Node<'_>) -> Result<Vec<Bond>, Error> {
+    if node.is_list() || node.open_table()?.get("ports").is_some_and(|n| n.is_list()) {
+        return node.fail("every bond has a name: write its `ports` below `[bonds.name]`");
+    }
+    every(node.open_table()?.entries(), |(name, node)| bond(name, node))
+}
+
+/// Reads all items; the error has what is wrong with each of them.
+fn every<T, U>(
+    items: impl IntoIterator<Item = T>,
+    read: impl Fn(T) -> Result<U, Error>,
+) -> Result<Vec<U>, Error> {
+    let mut problems = Collector::new();
+    let list = items.into_iter().filter_map(|item| problems.keep(read(item))).collect();
+    problems.finish(list)
 }
 
 /// The name of a file, or that of its folder if the file is `system.toml`: results of two files in one folder stay apart.
@@ -143,144 +156,134 @@ fn own_name(path: &Path) -> String {
     folder.and_then(|f| f.file_name().map(text)).unwrap_or_else(|| text(stem))
 }
 
-fn simulation_key<'a>(file: &Table<'a>, key: &'a str) -> Result<Option<Node<'a>>, Error> {
-    Ok(match file.get("simulation") {
-        Some(node) => node.open_table()?.get(key),
-        None => None,
-    })
-}
-
 /// Reads a file that is named relative to this one; if it cannot be read at all, the error stands where it is named.
 fn beside<T>(
     source: &Source,
     name: &At<String>,
     read: impl FnOnce(&Path) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let path = source.path.parent().unwrap_or(Path::new("")).join(&name.value);
-    read(&path).map_err(|error| match error {
-        Error::Input { place: None, message } => Error::Input { place: name.place(), message },
-        other => other,
-    })
+    let path = source.path().parent().unwrap_or(Path::new("")).join(&name.value);
+    read(&path).map_err(|error| error.placed(name.place()))
 }
 
-/// A variable as a key. Without quotes, TOML takes its dot as a table in a table.
-pub fn parse_key(name: &At<String>, value: Node<'_>) -> Result<At<VariableName>, Error> {
-    if !name.value.contains('.')
-        && let Ok(inner) = value.open_table()
-        && let Some((variable, _)) = inner.entries().first()
-    {
-        let full = format!("{}.{}", name.value, variable.value);
-        return Err(Error::input(name.place(), format!("`{full}` needs quotes: write \"{full}\" = …")));
-    }
-    parse_name(name)
-}
-
-/// One of a few words.
-pub fn word<T: Copy>(node: Node<'_>, words: &[(&str, T)]) -> Result<T, Error> {
-    let listed: Vec<String> = words.iter().map(|(w, _)| format!("\"{w}\"")).collect();
-    let wanted = format!("one of {}", listed.join(", "));
-    if !node.is_text() {
-        return node.expected(&wanted);
-    }
-    let text = node.text()?.value;
-    words.iter().find(|(w, _)| *w == text).map_or_else(|| node.expected(&wanted), |(_, value)| Ok(*value))
-}
-
-fn simulation(node: Option<Node<'_>>) -> Result<Simulation, Error> {
-    let table = node.map(|n| n.table("`[simulation]`", SIMULATION)).transpose()?;
+fn simulation(node: Option<Node<'_>>, problems: &mut Collector) -> Simulation {
+    let table = node.map(|n| n.table_with(problems, "`[simulation]`", SIMULATION));
+    let table = table.and_then(|table| problems.keep(table));
     let get = |key| table.and_then(|t: Table<'_>| t.get(key));
-    let number = |key| get(key).map(|n| n.number()).transpose();
-    if let Some(n) = get("end").filter(|n| !n.is_text()) {
-        return n
-            .fail("`end` says how the run ends, \"exact\" or \"overshoot\"; when it ends is said by `stop`");
-    }
-    let rule = |key, words: &[(&str, bool)]| {
-        get(key).map_or(Ok(At::default(false)), |n| Ok::<_, Error>(n.at(word(n, words)?)))
+    let mut number = |key| get(key).and_then(|n| problems.keep(n.number()));
+    let (start, stop, step) = (number("start"), number("stop"), number("step"));
+    let output_interval = number("output_interval");
+    let mut rule = |key, words: &[(&str, bool)]| {
+        let chosen = get(key).and_then(|n| Some(n.at(problems.keep(n.one_of(words))?)));
+        chosen.unwrap_or(At::default(false))
     };
-    Ok(Simulation {
-        start: number("start")?.unwrap_or(At::default(0.0)),
-        stop: number("stop")?,
-        step: number("step")?,
-        output_interval: number("output_interval")?,
-        land_on_output: rule("output", &[("interpolate", false), ("land", true)])?,
-        end: if rule("end", &[("exact", false), ("overshoot", true)])?.value {
-            EndRule::Overshoot
-        } else {
-            EndRule::Exact
-        },
-        initial: get("initial").map_or_else(|| Ok(LoopRules::default()), |n| loop_rules(n, "`initial`"))?,
-        loops: get("loops").map_or_else(|| Ok(LoopRules::default()), |n| loop_rules(n, "`loops`"))?,
-        probe: get("probe").map_or(Ok(true), |n| Ok(n.flag()?.value))?,
+    let land_on_output = rule("output", &[("interpolate", false), ("land", true)]);
+    let overshoot = match get("end").filter(|n| !n.is_text()) {
+        None => rule("end", &[("exact", false), ("overshoot", true)]).value,
+        Some(n) => {
+            let message =
+                "`end` says how the run ends, \"exact\" or \"overshoot\"; when it ends is said by `stop`";
+            problems.keep_or(false, n.fail(message))
+        }
+    };
+    let mut rules = |key, name| {
+        let rules = get(key).and_then(|n| problems.keep(loop_rules(n, name)));
+        rules.unwrap_or_default()
+    };
+    Simulation {
+        start: start.unwrap_or(At::default(0.0)),
+        stop,
+        step,
+        output_interval,
+        land_on_output,
+        end: if overshoot { EndRule::Overshoot } else { EndRule::Exact },
+        initial: rules("initial", "`initial`"),
+        loops: rules("loops", "`loops`"),
+        probe: get("probe").and_then(|n| problems.keep(n.flag())).is_none_or(|flag| flag.value),
         ..Simulation::default()
-    })
+    }
 }
 
 /// How algebraic loops are solved, at the start or in the run.
 fn loop_rules(node: Node<'_>, name: &str) -> Result<LoopRules, Error> {
-    let table = node.table(name, &["tolerance", "iterations", "passes"])?;
+    let mut problems = Collector::new();
+    let table = node.table_with(&mut problems, name, &["tolerance", "iterations", "passes"])?;
     let mut rules = LoopRules::default();
-    if let Some(tolerance) = table.get("tolerance") {
-        rules.tolerance = tolerance.number()?.value;
-        if rules.tolerance <= 0.0 || rules.tolerance >= 1.0 {
-            return tolerance.expected("a number above 0 and below 1");
-        }
+    if let Some(tolerance) = table.get("tolerance").and_then(|n| problems.keep(fraction(n))) {
+        rules.tolerance = tolerance;
     }
-    let count = |key, limit: &mut usize| {
-        if let Some(n) = table.get(key) {
-            *limit = n.count(0, 1_000_000)?.value as usize;
+    let mut count = |key, limit: &mut usize| {
+        if let Some(n) = table.get(key).and_then(|n| problems.keep(n.count(0, 1_000_000))) {
+            *limit = n.value as usize;
         }
-        Ok::<(), Error>(())
     };
-    count("iterations", &mut rules.iterations)?;
-    count("passes", &mut rules.passes)?;
-    Ok(rules)
+    count("iterations", &mut rules.iterations);
+    count("passes", &mut rules.passes);
+    problems.finish(rules)
+}
+
+fn fraction(node: Node<'_>) -> Result<f64, Error> {
+    let x = node.number()?.value;
+    if x > 0.0 && x < 1.0 { Ok(x) } else { node.expected("a number above 0 and below 1") }
 }
 
 fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
-    check_subsystem_name(&name)?;
+    let mut problems = Collector::new();
     let what = format!("subsystem `{}`", name.value);
-    let table = node.table(&what, SUBSYSTEM)?;
-    let mut parameters = Vec::new();
-    if let Some(list) = table.get("parameters") {
-        for (key, value) in list.open_table()?.entries() {
-            parameters.push((key, given(value)?));
-        }
-    }
-    let rate = table.get("rate").map(|n| n.count(1, super::MAX_RATE)).transpose()?;
-    let step = table.get("step").map(|n| n.number()).transpose()?;
-    if let (Some(_), Some(step)) = (&rate, &step) {
-        return Err(Error::input(
-            step.place(),
-            format!("{what} has both `rate` and `step`; one of them is enough"),
-        ));
-    }
-    let simulator = match (table.get("model"), table.get("fmu")) {
-        (Some(model), None) => SimulatorSpec::Model(model.text()?),
-        (None, Some(fmu)) => {
-            let path = fmu.text()?;
-            SimulatorSpec::Fmu(path.with(path.value.clone().into()), fmu_options(table, &what)?)
-        }
-        (Some(_), Some(fmu)) => {
-            return fmu.fail(format!("{what} has both `model` and `fmu`; one of them is enough"));
-        }
-        (None, None) => {
-            return Err(Error::input(
-                name.place(),
-                format!("{what} needs a key `model` (built in) or `fmu` (a file)"),
-            ));
+    problems.keep(check_subsystem_name(&name));
+    let table = match node.table_with(&mut problems, &what, SUBSYSTEM) {
+        Ok(table) => table,
+        Err(error) => {
+            problems.add(error);
+            return problems.finish_some(None);
         }
     };
-    let mut start = Vec::new();
-    if let Some(list) = table.get("start") {
-        if let SimulatorSpec::Model(_) = simulator {
-            return list.fail(format!("{what} is a built-in model, whose start values are `parameters`"));
-        }
-        for (key, value) in list.open_table()?.entries() {
-            start.push((key, given(value)?));
-        }
+    let mut values = |key| {
+        let list = table.get(key).and_then(|list| problems.keep(list.open_table()));
+        let list = list.map_or(Vec::new(), |list| list.entries());
+        list.into_iter().filter_map(|(key, value)| Some((key, problems.keep(given(value))?))).collect()
+    };
+    let (parameters, start) = (values("parameters"), values("start"));
+    let rate = table.get("rate").and_then(|n| problems.keep(n.count(1, super::MAX_RATE)));
+    let step = table.get("step").and_then(|n| problems.keep(n.number()));
+    if let (Some(_), Some(step)) = (table.get("rate"), table.get("step")) {
+        problems.keep::<()>(step.fail(format!("{what} has both `rate` and `step`; one of them is enough")));
     }
-    let feed_through = table.get("feed_through").map(feed_through).transpose()?;
-    Ok(SubsystemSpec { parameters, start, rate, step, feed_through, ..SubsystemSpec::new(name, simulator) })
+    let simulator = match (table.get("model"), table.get("fmu")) {
+        (Some(model), None) => {
+            if let Some(list) = table.get("start") {
+                let message = format!("{what} is a built-in model, whose start values are `parameters`");
+                problems.keep::<()>(list.fail(message));
+            }
+            problems.keep(model.text()).map(SimulatorSpec::Model)
+        }
+        (None, Some(fmu)) => {
+            let options = problems.keep(fmu_options(table, &what));
+            let path = problems.keep(fmu.text());
+            path.zip(options)
+                .map(|(path, options)| SimulatorSpec::Fmu(path.with(path.value.clone().into()), options))
+        }
+        (Some(_), Some(fmu)) => {
+            problems.keep(fmu.fail(format!("{what} has both `model` and `fmu`; one of them is enough")))
+        }
+        (None, None) => {
+            if table.is_known() {
+                let message = format!("{what} needs a key `model` (built in) or `fmu` (a file)");
+                problems.add(Error::input(name.place(), message));
+            }
+            None
+        }
+    };
+    let feed_through = table.get("feed_through").and_then(|n| problems.keep(feed_through(n)));
+    let spec = simulator.map(|simulator| SubsystemSpec {
+        parameters,
+        start,
+        rate,
+        step,
+        feed_through,
+        ..SubsystemSpec::new(name, simulator)
+    });
+    problems.finish_some(spec)
 }
 
 /// A value of any type.
@@ -303,33 +306,29 @@ fn fmu_options(table: Table<'_>, what: &str) -> Result<FmuOptions, Error> {
     let Some(node) = table.get("options") else { return Ok(FmuOptions::default()) };
     let known =
         ["tolerance", "events", "input_derivatives", "sub_steps", "any_step_size", "whole_steps", "logging"];
-    let options = node.table(&format!("`options` of {what}"), &known)?;
-    let flag = |key| options.get(key).map_or(Ok(false), |n: Node<'_>| Ok::<bool, Error>(n.flag()?.value));
-    let tolerance = match options.get("tolerance") {
-        None => None,
-        Some(n) => {
-            let x = n.number()?.value;
-            if x <= 0.0 || x >= 1.0 {
-                return n.expected("a number above 0 and below 1");
-            }
-            Some(x)
-        }
+    let mut problems = Collector::new();
+    let options = node.table_with(&mut problems, &format!("`options` of {what}"), &known)?;
+    let tolerance = options.get("tolerance").and_then(|n| problems.keep(fraction(n)));
+    let mut count = |key, min, max| {
+        let count = options.get(key).and_then(|n| problems.keep(n.count(min, max)));
+        count.map(|n| n.value)
     };
-    Ok(FmuOptions {
+    let input_derivatives = count("input_derivatives", 0, 2).map(|n| n as u8);
+    let sub_steps = count("sub_steps", 1, super::MAX_RATE);
+    let mut flag = |key| {
+        let flag = options.get(key).and_then(|n| problems.keep(n.flag()));
+        flag.is_some_and(|flag| flag.value)
+    };
+    let options = FmuOptions {
         tolerance,
-        events: flag("events")?,
-        input_derivatives: options
-            .get("input_derivatives")
-            .map(|n| Ok::<u8, Error>(n.count(0, 2)?.value as u8))
-            .transpose()?,
-        sub_steps: options
-            .get("sub_steps")
-            .map(|n| Ok::<u32, Error>(n.count(1, super::MAX_RATE)?.value))
-            .transpose()?,
-        any_step_size: flag("any_step_size")?,
-        whole_steps: flag("whole_steps")?,
-        logging: flag("logging")?,
-    })
+        events: flag("events"),
+        input_derivatives,
+        sub_steps,
+        any_step_size: flag("any_step_size"),
+        whole_steps: flag("whole_steps"),
+        logging: flag("logging"),
+    };
+    problems.finish(options)
 }
 
 /// `"unknown"`, `"probe"` or a list of `["output", "input"]`.
@@ -345,96 +344,114 @@ fn feed_through(node: Node<'_>) -> Result<FeedThroughSpec, Error> {
     if !node.is_list() {
         return node.expected(wanted);
     }
-    let mut pairs = Vec::new();
-    for item in node.list()? {
+    let pairs = every(node.list()?, |item| {
         let mut names = item.texts()?;
         match (names.pop(), names.pop(), names.is_empty()) {
-            (Some(input), Some(output), true) => pairs.push((output, input)),
-            _ => return item.fail("a pair [\"output\", \"input\"] is needed"),
+            (Some(input), Some(output), true) => Ok((output, input)),
+            _ => item.fail("a pair [\"output\", \"input\"] is needed"),
         }
-    }
+    })?;
     Ok(FeedThroughSpec::Pairs(node.at(pairs)))
 }
 
 fn connection(node: Node<'_>) -> Result<Connection, Error> {
-    let table = node.table("a connection", &["from", "to", "gain", "offset", "convert_units"])?;
-    let sources = table.require("from", "a connection")?;
-    let names = sources.texts()?;
-    if names.is_empty() {
-        return sources.fail("`from` is empty; name at least one output");
-    }
-    let gains = match table.get("gain") {
-        None => vec![1.0; names.len()],
-        Some(gain) if gain.is_list() => {
-            let gains =
-                gain.list()?.iter().map(|g| Ok(g.number()?.value)).collect::<Result<Vec<f64>, Error>>()?;
-            if gains.len() != names.len() {
-                return gain.fail(format!("there are {} gains for {} sources", gains.len(), names.len()));
+    let mut problems = Collector::new();
+    let known = ["from", "to", "gain", "offset", "convert_units"];
+    let table = node.table_with(&mut problems, "a connection", &known)?;
+    let names = table.need(&mut problems, "from", "a connection").and_then(|n| problems.keep(sources(n)));
+    let gains = names.as_ref().and_then(|names| problems.keep(gains(table.get("gain"), names.len())));
+    let from = names.as_ref().and_then(|names| problems.keep(every(names, parse_name)));
+    let to = table.need(&mut problems, "to", "a connection").and_then(|n| problems.keep(n.text()));
+    let to = to.and_then(|name| problems.keep(parse_name(&name)));
+    let offset = table.get("offset").and_then(|n| problems.keep(n.number()));
+    let convert_units = table.get("convert_units").and_then(|n| problems.keep(n.flag()));
+    let ends = from.zip(gains).zip(to);
+    problems.finish_some(ends.map(|((from, gains), to)| Connection {
+        from: from.into_iter().zip(gains).collect(),
+        to,
+        offset: offset.map_or(0.0, |x| x.value),
+        convert_units: convert_units.is_none_or(|flag| flag.value),
+    }))
+}
+
+fn sources(node: Node<'_>) -> Result<Vec<At<String>>, Error> {
+    let names = node.texts()?;
+    if names.is_empty() { node.fail("`from` is empty; name at least one output") } else { Ok(names) }
+}
+
+/// One gain for all sources, or one for each.
+fn gains(node: Option<Node<'_>>, sources: usize) -> Result<Vec<f64>, Error> {
+    match node {
+        None => Ok(vec![1.0; sources]),
+        Some(node) if node.is_list() => {
+            let gains = every(node.list()?, |n| Ok(n.number()?.value))?;
+            if gains.len() != sources {
+                return node.fail(format!("there are {} gains for {sources} sources", gains.len()));
             }
-            gains
+            Ok(gains)
         }
-        Some(gain) => vec![gain.number()?.value; names.len()],
-    };
-    let from = names.iter().zip(gains).map(|(n, g)| Ok((parse_name(n)?, g))).collect::<Result<_, Error>>()?;
-    Ok(Connection {
-        from,
-        to: parse_name(&table.require("to", "a connection")?.text()?)?,
-        offset: table.get("offset").map_or(Ok(0.0), |n| Ok(n.number()?.value))?,
-        convert_units: table.get("convert_units").map_or(Ok(true), |n| Ok(n.flag()?.value))?,
-    })
+        Some(node) => Ok(vec![node.number()?.value; sources]),
+    }
 }
 
 fn bond(name: At<String>, node: Node<'_>) -> Result<Bond, Error> {
+    let mut problems = Collector::new();
     let what = format!("bond `{}`", name.value);
-    let table = node.table(&what, &["ports", "energy_scale", "tolerance"])?;
-    let list = table.require("ports", &what)?;
-    let mut ports = Vec::new();
-    for (i, port) in list.list()?.iter().enumerate() {
-        let what = format!("port {} of {what}", i + 1);
-        let table = port.table(&what, &["input", "output", "sign", "ratio"])?;
-        let Some(sign) = table.get("sign") else {
-            return port.fail(format!(
-                "{what} lacks `sign`. Write 1 if input times output is power that leaves the subsystem, -1 if it enters; \
-                 the connections alone cannot tell"
-            ));
-        };
-        let names = |key| {
-            let texts = table.require(key, &what)?.texts()?;
-            texts.iter().map(parse_name).collect::<Result<Vec<_>, Error>>()
-        };
-        ports.push(BondPort {
-            inputs: names("input")?,
-            outputs: names("output")?,
-            sign: sign.number()?,
-            ratio: table.get("ratio").map_or(Ok(1.0), |n| Ok(n.number()?.value))?,
-        });
-    }
-    let number = |knob: Knob| table.get(knob.name).map(|n| knob.read_number(n)).transpose();
-    Ok(Bond {
-        energy_scale: number(estimators::ENERGY_SCALE)?,
-        tolerance: number(estimators::ENERGY_TOLERANCE)?,
-        name,
-        ports,
-    })
+    let table = node.table_with(&mut problems, &what, &["ports", "energy_scale", "tolerance"])?;
+    let ports = table.need(&mut problems, "ports", &what).and_then(|list| {
+        let ports = problems.keep(list.list())?.into_iter().enumerate();
+        problems.keep(every(ports, |(i, node)| port(node, &format!("port {} of {what}", i + 1))))
+    });
+    let mut number = |knob: Knob| table.get(knob.name).and_then(|n| problems.keep(knob.read_number(n)));
+    let (energy_scale, tolerance) = (number(estimators::ENERGY_SCALE), number(estimators::ENERGY_TOLERANCE));
+    problems.finish_some(ports.map(|ports| Bond { energy_scale, tolerance, name, ports }))
+}
+
+fn port(node: Node<'_>, what: &str) -> Result<BondPort, Error> {
+    let mut problems = Collector::new();
+    let table = node.table_with(&mut problems, what, &["input", "output", "sign", "ratio"])?;
+    let sign = match table.get("sign") {
+        Some(sign) => problems.keep(sign.number()),
+        None => {
+            if table.is_known() {
+                problems.keep::<()>(node.fail(format!(
+                    "{what} lacks `sign`. Write 1 if input times output is power that leaves the subsystem, -1 if it enters; \
+                     the connections alone cannot tell"
+                )));
+            }
+            None
+        }
+    };
+    let mut names = |key| {
+        let texts = table.need(&mut problems, key, what).and_then(|n| problems.keep(n.texts()))?;
+        problems.keep(every(&texts, parse_name))
+    };
+    let sides = names("input").zip(names("output"));
+    let ratio = table.get("ratio").and_then(|n| problems.keep(n.number()));
+    let ratio = ratio.map_or(1.0, |x| x.value);
+    let port = sides.zip(sign).map(|((inputs, outputs), sign)| BondPort { inputs, outputs, sign, ratio });
+    problems.finish_some(port)
 }
 
 fn record(node: Option<Node<'_>>) -> Result<Record, Error> {
     let mut record = Record::default();
     let Some(node) = node else { return Ok(record) };
-    let table = node.table("`[record]`", &["variables", "exclude", "jumps", "format"])?;
-    if let Some(node) = table.get("variables") {
-        record.variables = node.texts()?;
+    let mut problems = Collector::new();
+    let known = ["variables", "exclude", "jumps", "format"];
+    let table = node.table_with(&mut problems, "`[record]`", &known)?;
+    if let Some(names) = table.get("variables").and_then(|n| problems.keep(n.texts())) {
+        record.variables = names;
     }
-    if let Some(node) = table.get("exclude") {
-        record.exclude = node.texts()?;
+    if let Some(names) = table.get("exclude").and_then(|n| problems.keep(n.texts())) {
+        record.exclude = names;
     }
-    if let Some(node) = table.get("jumps") {
-        record.jumps = node.flag()?.value;
+    if let Some(flag) = table.get("jumps").and_then(|n| problems.keep(n.flag())) {
+        record.jumps = flag.value;
     }
-    if let Some(node) = table.get("format") {
-        record.format = format(node)?;
+    if let Some(format) = table.get("format").and_then(|n| problems.keep(format(n))) {
+        record.format = format;
     }
-    Ok(record)
+    problems.finish(record)
 }
 
 fn format(node: Node<'_>) -> Result<At<Format>, Error> {

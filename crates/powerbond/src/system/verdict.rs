@@ -1,9 +1,9 @@
 //! `[verdict]`: where the words of the verdict begin, and what makes a run fail.
 
-use super::reader::Node;
 use crate::Error;
+use crate::error::Collector;
 use crate::number::{share, short, small_share};
-use crate::source::At;
+use crate::source::{At, Node};
 use powerbond_core::observe::verdict::VerdictLimits;
 
 /// `[verdict]`.
@@ -53,34 +53,34 @@ const KEYS: &[&str] = &[
 impl VerdictSpec {
     /// Reads `[verdict]`.
     pub fn read(node: Node<'_>) -> Result<Self, Error> {
-        let table = node.table("`[verdict]`", KEYS)?;
+        let mut problems = Collector::new();
+        let table = node.table_with(&mut problems, "`[verdict]`", KEYS)?;
         let mut spec = VerdictSpec::default();
-        let number = |key, value: &mut f64| {
-            if let Some(n) = table.get(key) {
-                *value = limit(n)?.value;
+        let mut number = |key, value: &mut f64| {
+            if let Some(given) = table.get(key).and_then(|n| problems.keep(limit(n))) {
+                *value = given.value;
             }
-            Ok::<(), Error>(())
         };
-        number("trustworthy", &mut spec.limits.trustworthy)?;
-        number("unreliable", &mut spec.limits.unreliable)?;
-        number("roughness", &mut spec.limits.roughness)?;
-        number("ringing", &mut spec.limits.ringing)?;
-        number("growth", &mut spec.limits.growth)?;
-        number("residual", &mut spec.residual)?;
-        number("over_tolerance", &mut spec.over_tolerance)?;
-        number("capped", &mut spec.capped)?;
-        if let Some(n) = table.get("min_steps") {
-            spec.limits.min_steps = u64::from(n.count(0, u32::MAX)?.value);
+        number("trustworthy", &mut spec.limits.trustworthy);
+        number("unreliable", &mut spec.limits.unreliable);
+        number("roughness", &mut spec.limits.roughness);
+        number("ringing", &mut spec.limits.ringing);
+        number("growth", &mut spec.limits.growth);
+        number("residual", &mut spec.residual);
+        number("over_tolerance", &mut spec.over_tolerance);
+        number("capped", &mut spec.capped);
+        if let Some(steps) = table.get("min_steps").and_then(|n| problems.keep(n.count(0, u32::MAX))) {
+            spec.limits.min_steps = u64::from(steps.value);
         }
-        spec.max_error = table.get("max_error").map(allowed).transpose()?;
-        spec.max_energy_residual = table.get("max_energy_residual").map(allowed).transpose()?;
+        spec.max_error = table.get("max_error").and_then(|n| problems.keep(allowed(n)));
+        spec.max_energy_residual = table.get("max_energy_residual").and_then(|n| problems.keep(allowed(n)));
         let VerdictLimits { trustworthy, unreliable, .. } = spec.limits;
-        if trustworthy > unreliable {
-            return node.fail(format!(
+        if problems.is_clean() && trustworthy > unreliable {
+            problems.keep::<()>(node.fail(format!(
                 "`trustworthy` ends at {trustworthy} and `unreliable` begins at {unreliable}; the first must not be larger"
-            ));
+            )));
         }
-        Ok(spec)
+        problems.finish(spec)
     }
 }
 

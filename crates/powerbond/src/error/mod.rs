@@ -1,19 +1,19 @@
 //! What can go wrong, with what the user needs to mend it, and the exit code of each kind.
 
-use crate::source::Place;
+mod problem;
+
+pub use problem::{Collector, Place, Problem, Problems};
+
+pub(crate) use problem::prefix;
+
 use std::path::{Path, PathBuf};
 
 /// An error of the library. [`Error::exit_code`] is what the command ends with.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// The input is refused: a file, a value or their combination.
-    #[error("{}{message}", prefix(.place))]
-    Input {
-        /// Where it stands.
-        place: Option<Place>,
-        /// What was found and what would be right.
-        message: String,
-    },
+    /// The input is refused: a file, a value or their combination. Everything that was found wrong with it.
+    #[error("{0}")]
+    Input(Problems),
     /// A model failed: a bad status, a value that is not finite.
     #[error("{message}")]
     Model {
@@ -36,20 +36,10 @@ pub enum Error {
     },
 }
 
-/// A place as the beginning of a message about it; nothing if there is none.
-pub(crate) fn prefix(place: &Option<Place>) -> String {
-    place.as_ref().map_or(String::new(), |p| format!("{p}: "))
-}
-
 impl Error {
     /// An input error at a place.
     pub fn input(place: Option<Place>, message: impl Into<String>) -> Self {
-        Error::Input { place, message: message.into() }
-    }
-
-    /// All of several errors as one; none if there are none.
-    pub fn all(errors: Vec<Error>) -> Option<Error> {
-        errors.into_iter().next()
+        Error::Input(Problems::one(Problem { place, message: message.into() }))
     }
 
     /// An output error.
@@ -57,10 +47,26 @@ impl Error {
         Error::Output { path: path.to_owned(), reason: error.to_string() }
     }
 
+    /// What is wrong with the input, in the order of places; nothing for errors of other kinds.
+    pub fn problems(&self) -> &[Problem] {
+        match self {
+            Error::Input(problems) => problems,
+            _ => &[],
+        }
+    }
+
+    /// The same error; problems without a place get this one.
+    pub fn placed(self, place: Option<Place>) -> Self {
+        match self {
+            Error::Input(problems) => Error::Input(problems.placed(place)),
+            other => other,
+        }
+    }
+
     /// 3 input refused · 4 model error · 7 accuracy · 8 output.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Input { .. } => 3,
+            Error::Input(_) => 3,
             Error::Model { .. } => 4,
             Error::Accuracy { .. } => 7,
             Error::Output { .. } => 8,

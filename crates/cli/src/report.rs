@@ -14,6 +14,9 @@ pub struct Arguments {
     /// Where it goes (default: report.html in the folder; of several runs, in the current one)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace a file there that is not a report
+    #[arg(long)]
+    overwrite: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -25,7 +28,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         [one] => one.join(REPORT),
         _ => PathBuf::from(REPORT),
     });
-    for note in report::write(&arguments.folders, &file)? {
+    for note in report::write(&arguments.folders, &file, arguments.overwrite)? {
         eprintln!("note: {note}");
     }
     if arguments.json {

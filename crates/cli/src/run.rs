@@ -2,9 +2,9 @@
 
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
-use powerbond::report::REPORT;
-use powerbond::results::{Summary, TABLES, VerdictSummary};
-use powerbond::table::Format;
+use powerbond::report::{MARK, REPORT};
+use powerbond::results::{RunFolder, Summary, TABLES, VerdictSummary};
+use powerbond::table::{Format, may_replace};
 use powerbond::{Error, RealTime, Run, RunOptions, System};
 use std::path::{Path, PathBuf};
 
@@ -42,6 +42,10 @@ pub struct Arguments {
     /// Where results go (default: results/<name of the system>)
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<PathBuf>,
+    /// Replace earlier results at the same place; otherwise an earlier run in the default folder is renamed, and an
+    /// --output-dir or --output with results is refused
+    #[arg(long)]
+    overwrite: bool,
     /// The file of recorded variables; its extension chooses the format of all tables: .csv, .arrows, .parquet
     #[arg(short, long, value_name = "FILE", conflicts_with = "format")]
     output: Option<PathBuf>,
@@ -105,6 +109,7 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
         step_size: arguments.step_size,
         output_interval: arguments.output_interval,
         output_dir: arguments.output_dir.clone(),
+        overwrite: arguments.overwrite,
         set: arguments.set.clone(),
         params: arguments.params.clone(),
         scenario: arguments.scenario.clone(),
@@ -120,19 +125,27 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
         max_energy_residual: arguments.max_energy_residual,
     };
     let system = options.apply(&System::load(&arguments.system)?)?;
+    let wanted = options.wanted(&system);
+    wanted.check()?;
     let prepared = system.prepare_with(options.allow_nonfinite)?;
-    let folder = options.folder(&system);
+    let folder = RunFolder::claim(&wanted)?;
+    let report = folder.path().join(REPORT);
+    if arguments.report {
+        may_replace(&report, MARK, arguments.overwrite)?;
+    }
     let mut watch = Watch::new(prepared.start, prepared.stop, arguments.json, arguments.quiet || logs)?;
     let result = powerbond::run_prepared(&system, prepared, &folder, &mut watch);
     watch.clear();
     let Run { summary, error } = result?;
     if arguments.report {
-        powerbond::report::write(std::slice::from_ref(&folder), &folder.join(REPORT))?;
+        powerbond::report::write(&[folder.path().to_owned()], &report, arguments.overwrite)?;
     }
     if arguments.json {
         let line =
             serde_json::to_string(&summary).map_err(|e| Error::output(Path::new("stdout"), &e.into()))?;
-        print(&(line + "\n"))?;
+        // Where it is comes first: the default folder may have been in use.
+        let path = serde_json::json!(folder.path());
+        print(&format!("{{\"folder\":{path},{}\n", &line[1..]))?;
     } else if !arguments.quiet && error.is_none() {
         print(&describe(&summary, &folder))?;
     }
@@ -141,7 +154,7 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
     }
     if let Some(error) = error {
         eprintln!("error: {error}");
-        eprintln!("what was computed until then is in {}", folder.display());
+        eprintln!("what was computed until then is in {}", folder.path().display());
         return Ok(error.exit_code());
     }
     if let Some(code) = watch.stopped_by() {
@@ -152,7 +165,7 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
 }
 
 /// The summary in words.
-fn describe(summary: &Summary, folder: &Path) -> String {
+fn describe(summary: &Summary, folder: &RunFolder) -> String {
     let s = summary;
     let mut out = verdict(&s.verdict);
     out += &format!(
@@ -237,9 +250,16 @@ fn describe(summary: &Summary, folder: &Path) -> String {
     out += &left;
     let tables = TABLES.iter().filter_map(|table| s.files[*table].as_str());
     let (outside, inside): (Vec<&str>, Vec<&str>) = tables.partition(|file| Path::new(file).is_absolute());
-    out += &format!("\n{} and summary.json are in {}\n", inside.join(", "), folder.display());
+    out += "\n";
     outside.iter().for_each(|file| out += &format!("the recorded variables are in {file}\n"));
-    out
+    if let Some(earlier) = folder.earlier() {
+        out += &format!("the run before it is now in {}\n", earlier.display());
+    }
+    out += &format!("{} and summary.json are in {}", inside.join(", "), folder.path().display());
+    if let Some(wanted) = folder.instead_of() {
+        out += &format!(", as another run writes to {}", wanted.display());
+    }
+    out + "\n"
 }
 
 /// Of a long list those with the largest `size`, in the order of the list, and a line about the others.

@@ -4,6 +4,7 @@ use crate::progress::caught;
 use crate::text::{print, quantity, table};
 use indicatif::{ProgressBar, ProgressStyle};
 use powerbond::number::percent;
+use powerbond::results::{Contents, RunFolder};
 use powerbond::tune::{Choice, Listener, Point, TuneOptions, Tuning, tune};
 use powerbond::{Error, RunOptions, System};
 use std::io::IsTerminal;
@@ -37,9 +38,12 @@ pub struct Arguments {
     /// Let an OSP scenario (YAML or JSON) override and bias variables at its times
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Where tuned.toml and tune.svg go (default: results/<name of the system>)
+    /// Where tuned.toml and tune.svg go (default: results/<name of the system>-tune)
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<PathBuf>,
+    /// Replace earlier ones at the same place; otherwise the default folder is renamed, and an --output-dir with them is refused
+    #[arg(long)]
+    overwrite: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -59,30 +63,38 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         params: arguments.params.clone(),
         scenario: arguments.scenario.clone(),
         output_dir: arguments.output_dir.clone(),
+        overwrite: arguments.overwrite,
         ..RunOptions::default()
     };
     let system = options.apply(&System::load(&arguments.system)?)?;
-    let folder = options.folder(&system);
+    let mut wanted = options.wanted(&system);
+    wanted.contents = Contents::Files(&[TUNED, PICTURE]);
+    if !wanted.chosen {
+        // Apart from the newest run, which moves on.
+        wanted.folder.as_mut_os_string().push("-tune");
+    }
+    wanted.check()?;
     let mut progress = Progress::new(!arguments.json)?;
-    let wanted = TuneOptions { error: arguments.error, budget: arguments.budget };
-    let tuning = tune(&system, &wanted, &mut progress)?;
+    let limits = TuneOptions { error: arguments.error, budget: arguments.budget };
+    let tuning = tune(&system, &limits, &mut progress)?;
     if let Some(bar) = &progress.bar {
         bar.finish_and_clear();
     }
     let Some(tuning) = tuning else {
         return Ok(128 + progress.signal.load(Ordering::Relaxed) as u8);
     };
-    std::fs::create_dir_all(&folder).map_err(|e| Error::output(&folder, &e))?;
-    write(&folder.join(PICTURE), &tuning.svg())?;
+    let folder = RunFolder::claim(&wanted)?;
+    folder.replace(PICTURE, &tuning.svg())?;
     if let Some(choice) = &tuning.choice {
-        write(&folder.join(TUNED), &ready(&tuning, choice))?;
+        folder.replace(TUNED, &ready(&tuning, choice))?;
     }
+    folder.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
     if arguments.json {
         let text =
             serde_json::to_string_pretty(&tuning).map_err(|e| Error::output("stdout".as_ref(), &e.into()))?;
         print(&(text + "\n"))?;
     } else {
-        print(&describe(&tuning, &folder))?;
+        print(&describe(&tuning, folder.path()))?;
     }
     tuning.notes.iter().for_each(|note| eprintln!("note: {note}"));
     Ok(match &tuning.choice {
@@ -92,10 +104,6 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             7
         }
     })
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    std::fs::write(path, text).map_err(|e| Error::output(path, &e))
 }
 
 /// The file for the user to copy from.

@@ -5,11 +5,10 @@ use crate::catalogue::Method;
 use crate::diary::{self, Diary};
 use crate::pace::Paced;
 use crate::prepare::Prepared;
-use crate::report::REPORT;
-use crate::results::{JUMPS, Origin, Places, Recorder, SUMMARY, Summary, TABLES};
+use crate::results::{Contents, Origin, Places, Recorder, RunFolder, SUMMARY, Summary, Wanted};
 use crate::scenario::Scenario;
 use crate::source::{At, Place};
-use crate::system::System;
+use crate::system::{SignalSpec, SimulatorSpec, System};
 use crate::table::Format;
 use powerbond_core::observe::{Both, Nobody, Observer};
 use powerbond_core::run::Outcome;
@@ -32,6 +31,8 @@ pub struct RunOptions {
     pub output_interval: Option<f64>,
     /// Where results go; `None`: `results/<name>` below the current folder.
     pub output_dir: Option<PathBuf>,
+    /// Replace what an earlier run left at the same place, instead of renaming or refusing it.
+    pub overwrite: bool,
     /// `subsystem.parameter=value`; goes over `params`.
     pub set: Vec<String>,
     /// Parameter files (SSP's `.ssv`); later ones go over earlier ones.
@@ -129,14 +130,42 @@ impl RunOptions {
         Ok(system)
     }
 
-    /// Where results go.
-    pub fn folder(&self, system: &System) -> PathBuf {
-        self.output_dir.clone().unwrap_or_else(|| Path::new("results").join(slug(&system.name)))
+    /// Where the results of `system`, to which these options have been applied, go.
+    pub fn wanted(&self, system: &System) -> Wanted {
+        let default = || Path::new("results").join(slug(&system.name));
+        Wanted {
+            folder: self.output_dir.clone().unwrap_or_else(default),
+            chosen: self.output_dir.is_some(),
+            system: system.name.clone(),
+            contents: Contents::Run { format: system.record.format.value, jumps: system.record.jumps },
+            output: system.record.file.clone(),
+            reads: reads(system),
+            overwrite: self.overwrite,
+        }
     }
 }
 
-/// The file of what FMUs said, if they said anything.
-const LOG: &str = "log.txt";
+/// The files that a run of `system` reads.
+fn reads(system: &System) -> Vec<PathBuf> {
+    let mut files = system.simulation.params.clone();
+    files.extend(system.scenario.as_ref().and_then(|scenario| scenario.file.clone()));
+    // A system without a text is made of a single FMU.
+    files.extend(system.source().map(|source| source.path().to_owned()));
+    for spec in &system.subsystems {
+        if let SimulatorSpec::Fmu(path, _) = &spec.simulator {
+            files.push(system.folder().join(&path.value));
+        }
+    }
+    for (_, signal) in &system.inputs {
+        if let SignalSpec::Table { file, .. } = signal {
+            files.push(system.folder().join(&file.value));
+        }
+    }
+    files
+}
+
+/// The file of what FMUs said, if they said anything: `log.txt`.
+const LOG: (&str, &str) = ("log", "txt");
 
 /// A name that is safe as a folder.
 fn slug(name: &str) -> String {
@@ -149,8 +178,10 @@ fn slug(name: &str) -> String {
 /// Runs a system and writes its results; a limit of accuracy that is exceeded is an error.
 pub fn run(system: &System, options: &RunOptions) -> Result<Summary, Error> {
     let system = options.apply(system)?;
+    let wanted = options.wanted(&system);
+    wanted.check()?;
     let prepared = system.prepare_with(options.allow_nonfinite)?;
-    let run = run_prepared(&system, prepared, &options.folder(&system), &mut Nobody)?;
+    let run = run_prepared(&system, prepared, &RunFolder::claim(&wanted)?, &mut Nobody)?;
     if let Some(message) = run.summary.exceeded.first() {
         return Err(run.error.unwrap_or(Error::Accuracy { message: message.clone() }));
     }
@@ -172,19 +203,15 @@ pub struct Run {
 pub fn run_prepared(
     system: &System,
     mut prepared: Prepared,
-    folder: &Path,
+    folder: &RunFolder,
     watcher: &mut dyn Observer,
 ) -> Result<Run, Error> {
-    let outside = system.record.file.as_deref().and_then(Path::parent);
-    for folder in [folder].into_iter().chain(outside) {
-        std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, &e))?;
-    }
+    prepared.warnings.extend_from_slice(folder.warnings());
     let places = Places {
         format: system.record.format.value,
-        folder: folder.to_owned(),
+        folder: folder.path().to_owned(),
         results: system.record.file.clone(),
     };
-    clear(&places, system.record.jumps)?;
     let origin = Origin::new(system, &prepared, &places);
     // What a killed run leaves says how it was begun, and that it never ended.
     let unended = "it has not ended: it is under way, or was killed".to_owned();
@@ -207,6 +234,8 @@ pub fn run_prepared(
     let seconds = begun.elapsed().as_secs_f64();
     tracing::info!(t = prepared.engine.time(), seconds, "the run has ended");
     let closed = recorder.close().and_then(|()| recorder.convert());
+    // All rows are on disk before a summary says how the run ended.
+    let closed = closed.and_then(|()| folder.sync(places.results.as_deref()));
     if let Err(error) = closed {
         let failed =
             Summary::new(system, &prepared, &origin, "failed", Some(error.to_string()), seconds, real_time);
@@ -229,51 +258,25 @@ pub fn run_prepared(
     }
     // A model that crashes when it is told to end spoils nothing that was computed.
     write_summary(folder, &summary)?;
+    let mut more = false;
     for (member, error) in prepared.engine.finish() {
-        summary
-            .warnings
-            .push(format!("{}: ending the simulation failed: {error}", prepared.names.subsystems[member]));
+        let text = format!("{}: ending the simulation failed: {error}", prepared.names.subsystems[member]);
+        summary.warnings.push(text);
+        more = true;
     }
     let said = prepared.log.text();
     if !said.is_empty() {
-        let path = folder.join(LOG);
-        std::fs::write(&path, said).map_err(|e| Error::output(&path, &e))?;
+        summary.files[LOG.0] = folder.add(LOG.0, LOG.1, &said)?.into();
+        more = true;
     }
-    write_summary(folder, &summary)?;
+    if more {
+        write_summary(folder, &summary)?;
+    }
     Ok(Run { summary, error: outcome.err() })
 }
 
-/// Takes away what an earlier run left and this one will not replace: it would be taken for a part of it.
-fn clear(places: &Places, jumps: bool) -> Result<(), Error> {
-    let Places { folder, format, .. } = places;
-    let written = |table: &str, f: Format| f == *format && (table != JUMPS || jumps);
-    let mut stale = vec![REPORT.to_owned(), SUMMARY.to_owned()];
-    for table in TABLES {
-        stale.push(format!("{table}.parquet.part"));
-        stale.extend(Format::ALL.into_iter().filter(|&f| !written(table, f)).map(|f| f.file(table)));
-    }
-    // Of a folder without a summary nobody knows whose log this is.
-    if folder.join(SUMMARY).is_file() {
-        stale.push(LOG.to_owned());
-    }
-    for name in stale {
-        match std::fs::remove_file(folder.join(&name)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::output(&folder.join(&name), &error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// In one go: nobody ever sees half a summary.
-fn write_summary(folder: &Path, summary: &Summary) -> Result<(), Error> {
-    let (path, part) = (folder.join(SUMMARY), folder.join(format!("{SUMMARY}.part")));
-    let text = serde_json::to_string_pretty(summary).map_err(|e| Error::output(&path, &e.into()))?;
-    let written = std::fs::write(&part, text + "\n").and_then(|()| std::fs::rename(&part, &path));
-    written.map_err(|e| {
-        let _ = std::fs::remove_file(&part);
-        Error::output(&path, &e)
-    })
+fn write_summary(folder: &RunFolder, summary: &Summary) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(summary)
+        .map_err(|e| Error::output(&folder.path().join(SUMMARY), &e.into()))?;
+    folder.replace(SUMMARY, &(text + "\n"))
 }

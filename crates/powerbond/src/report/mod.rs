@@ -5,20 +5,26 @@ mod record;
 mod thin;
 
 use crate::Error;
+use crate::table::{may_replace, write_file};
 use record::Record;
 use std::path::{Path, PathBuf};
 
 /// The file that `report` writes by default.
 pub const REPORT: &str = "report.html";
 
+/// What says that powerbond made a page: it is in the first lines of every report.
+pub const MARK: &str = "<meta name=\"generator\" content=\"powerbond\">";
+
 /// Runs beyond this number are refused: colours run out long before.
 const MAX_RUNS: usize = 12;
 
 /// Makes one page of all runs, overlaid, and writes it to `file`. It reads what the runs left in their folders only.
-/// Returns what is to be known of what was read.
-pub fn write(folders: &[PathBuf], file: &Path) -> Result<Vec<String>, Error> {
+/// A file that is there is replaced if it is a report, too, or if it may be overwritten. Returns what is to be known of
+/// what was read.
+pub fn write(folders: &[PathBuf], file: &Path, overwrite: bool) -> Result<Vec<String>, Error> {
+    may_replace(file, MARK, overwrite)?;
     let (page, notes) = page(folders)?;
-    std::fs::write(file, page).map_err(|e| Error::output(file, &e))?;
+    write_file(file, &page, MARK, overwrite)?;
     Ok(notes)
 }
 

@@ -55,7 +55,7 @@ impl Stream {
         let about: HashMap<String, String> = about.iter().cloned().collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, about));
         let encoder = StreamWriter::try_new(Vec::new(), &schema).map_err(io::Error::other)?;
-        let mut stream = Stream { file: File::create(path)?, schema, encoder, columns, full };
+        let mut stream = Stream { file: File::create_new(path)?, schema, encoder, columns, full };
         stream.write()?;
         Ok(stream)
     }
@@ -93,6 +93,10 @@ impl Sink for Stream {
         self.encoder.finish().map_err(io::Error::other)?;
         self.write()
     }
+
+    fn file(&self) -> &File {
+        &self.file
+    }
 }
 
 /// Makes Parquet of a stream, batch by batch, and removes the stream once that is done.
@@ -113,12 +117,14 @@ pub(super) fn convert(stream: &Path, parquet: &Path) -> io::Result<()> {
         .set_key_value_metadata(Some(about))
         .build();
     let part = parquet.with_extension("parquet.part");
+    let file = File::create_new(&part)?;
     let mut writer =
-        ArrowWriter::try_new(File::create(&part)?, schema, Some(properties)).map_err(io::Error::other)?;
+        ArrowWriter::try_new(file.try_clone()?, schema, Some(properties)).map_err(io::Error::other)?;
     for batch in reader {
         writer.write(&batch.map_err(io::Error::other)?).map_err(io::Error::other)?;
     }
     writer.close().map_err(io::Error::other)?;
+    super::durable::sync(&file)?;
     std::fs::rename(&part, parquet)?;
     std::fs::remove_file(stream)
 }

@@ -21,7 +21,8 @@ const MAX_SIZE: u64 = 4_000_000_000;
 impl Rows {
     /// Creates the file and writes its header.
     pub fn create<S: AsRef<str>>(path: &Path, header: impl IntoIterator<Item = S>) -> io::Result<Self> {
-        let file = File::create(path)?;
+        // Never through a link, never over what is there: whoever may replace it removes it first.
+        let file = File::create_new(path)?;
         let mut rows = Rows { file, buffer: Vec::with_capacity(2 * BUFFER), digits: ryu::Buffer::new() };
         for (i, name) in header.into_iter().enumerate() {
             if i > 0 {
@@ -63,6 +64,10 @@ impl Sink for Rows {
         self.file.write_all(&self.buffer)?;
         self.buffer.clear();
         Ok(())
+    }
+
+    fn file(&self) -> &File {
+        &self.file
     }
 }
 

@@ -54,6 +54,16 @@ impl Format {
         format!("{stem}.{}", self.extension())
     }
 
+    /// Files beside a table that hold its rows until it is done.
+    pub fn unfinished(table: &Path) -> Vec<PathBuf> {
+        match Self::of(table) {
+            Some(Format::Parquet) => {
+                [Format::Arrow.extension(), "parquet.part"].map(|e| table.with_extension(e)).into()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// This build can write and read it.
     pub fn is_built_in(self) -> bool {
         self == Format::Csv || cfg!(feature = "arrow")

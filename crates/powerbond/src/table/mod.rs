@@ -3,9 +3,11 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 pub mod csv;
+pub(crate) mod durable;
 mod format;
 mod writer;
 
+pub use durable::{may_replace, write_file};
 pub use format::{Format, find};
 pub use writer::{Field, Flusher, Metadata, Writer};
 

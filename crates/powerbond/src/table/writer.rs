@@ -1,8 +1,10 @@
 //! Tables that grow on disk while a run goes on: what is older than a second is there, whatever the run is waiting for.
 
 use super::csv;
+use super::durable;
 use super::format::Format;
 use crate::Error;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,12 +35,14 @@ pub type Metadata = Vec<(String, String)>;
 pub(super) trait Sink: Send {
     /// Adds a row; may keep it for a while, in bounded memory.
     fn row(&mut self, values: &[f64]) -> io::Result<()>;
-    /// Puts all rows on disk.
+    /// Hands all rows to the system, so that they survive the process.
     fn flush(&mut self) -> io::Result<()>;
-    /// Puts all rows on disk and ends the file.
+    /// Hands all rows to the system and ends the file.
     fn finish(&mut self) -> io::Result<()> {
         self.flush()
     }
+    /// The file.
+    fn file(&self) -> &File;
 }
 
 struct Open {
@@ -57,7 +61,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates the table. Parquet is written as an Arrow IPC stream beside `path` until [`Writer::convert`].
+    /// Creates the table, whose file must not be there. Parquet is written as an Arrow IPC stream beside `path` until [`Writer::convert`].
     pub fn create(path: &Path, format: Format, fields: &[Field], about: &Metadata) -> Result<Self, Error> {
         format.require(path.display())?;
         let file = match format {
@@ -109,7 +113,7 @@ impl Writer {
         let mut open = lock(&self.open);
         let done = match open.failure.take() {
             Some(error) => Err(error),
-            None => open.sink.finish(),
+            None => open.sink.finish().and_then(|()| durable::sync(open.sink.file())),
         };
         done.map_err(|e| Error::output(&self.path, &e))
     }

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/verdict.md from `powerbond bench verdict --json`:
+"""Writes the tables of docs/verdict-study.md from `powerbond bench verdict --json`:
 
 powerbond bench verdict --json | python3 docs/verdict_table.py
 """
@@ -56,7 +56,7 @@ def main():
     table = ["", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for name, quantities in random:
         table.append(f"| {name.replace('-', ' ')} | " + " | ".join(shown(quantities[n]) for n in names) + " |")
-    page = pathlib.Path(__file__).with_name("verdict.md")
+    page = pathlib.Path(__file__).with_name("verdict-study.md")
     text = page.read_text()
     for marker, block in [("random", table), ("models", lines)]:
         start, end = f"<!-- {marker}: made by verdict_table.py -->", f"<!-- end of {marker} -->"

@@ -19,7 +19,10 @@ const MORE: &[&str] = &[
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "docs/concepts.md",
+    "docs/glossary.md",
     "docs/error-control.md",
+    "docs/verdict-study.md",
     "docs/export.md",
     "docs/report.md",
     "docs/performance.md",
@@ -206,6 +209,18 @@ fn the_results_page_names_every_key() {
     }
 }
 
+/// The anchor of a heading: lower case, hyphens for spaces, without punctuation.
+fn anchor_of(heading: &str) -> String {
+    let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
+    heading
+        .trim_start_matches(['#', ' '])
+        .to_lowercase()
+        .chars()
+        .filter(kept)
+        .collect::<String>()
+        .replace(' ', "-")
+}
+
 #[test]
 fn links_lead_somewhere() {
     for name in PAGES.iter().chain(MORE) {
@@ -215,9 +230,7 @@ fn links_lead_somewhere() {
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
             assert!(path.starts_with("http") || Path::new(&folder.join(path)).exists(), "{name}: {link}");
-            let heading = |line: &str| {
-                line.starts_with("##") && line.trim_start_matches(['#', ' ']).to_lowercase() == anchor
-            };
+            let heading = |line: &str| line.starts_with("##") && anchor_of(line) == anchor;
             let target = if path.is_empty() {
                 text.clone()
             } else {

@@ -130,16 +130,17 @@ fn every_method_goes_on_from_a_snapshot_as_before() {
     }
 }
 
-/// Output derivatives, quanta, landings, halved ends, the trapezoid rule.
+/// Output derivatives, quanta, landings, the trapezoid rule, sampled feed-through.
 #[test]
 fn settings_of_all_kinds_are_kept() {
-    let change: [(&str, fn(&mut Settings)); 4] = [
+    type Rule = (&'static str, fn(&mut Settings));
+    let rules: [Rule; 4] = [
         ("quantum", |s| s.quantum = Some(5e-4)),
         ("landing", |s| s.land_on = Some(7e-4)),
         ("trapezoid", |s| s.quadrature = powerbond_core::energy::Quadrature::Trapezoid),
         ("sampled", |s| s.sample_feed_through = true),
     ];
-    for (what, change) in change {
+    for (what, change) in rules {
         for (estimator, controller) in [("none", "fixed"), ("energy", "ecco"), ("all", "rejecting")] {
             let method = Method { estimator, controller, hold: 1, ..Method::default() };
             check(&format!("{what}, {controller}"), &|| {

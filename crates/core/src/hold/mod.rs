@@ -65,7 +65,7 @@ pub trait Hold: Checkpointed {
         false
     }
 
-    /// Whether it gives subsystems means: then [`Held::lift`] is filled, too.
+    /// Whether it gives subsystems means: then [`HeldInputs::lift`] is filled, too.
     fn gives_means(&self) -> bool {
         false
     }

@@ -167,7 +167,7 @@ impl Info {
     }
 }
 
-/// Which variables the engine uses, by index into [`Info::variables`]; fixed once, before [`Subsystem::enter`].
+/// Which variables the engine uses, by index into [`Info::variables`]; fixed once, before [`Subsystem::enter`](super::Subsystem::enter).
 #[derive(Clone, Debug, Default)]
 pub struct Binding {
     /// The inputs, in the order of `u`.
@@ -176,6 +176,6 @@ pub struct Binding {
     pub outputs: Vec<usize>,
     /// Variables that are only recorded.
     pub probes: Vec<usize>,
-    /// `(position in outputs, position in inputs)` in the order in which [`Subsystem::feed_through`] fills `d`.
+    /// `(position in outputs, position in inputs)` in the order in which [`Subsystem::feed_through`](super::Subsystem::feed_through) fills `d`.
     pub feed_through: Vec<(usize, usize)>,
 }

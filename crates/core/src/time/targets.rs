@@ -136,8 +136,7 @@ impl Targets {
         if t <= now + self.same {
             return now;
         }
-        // A NaN is no time to be hit, either.
-        if !(t < self.stop - self.same) {
+        if t.is_nan() || t >= self.stop - self.same {
             return self.stop;
         }
         let place = self.landings.partition_point(|&known| known < t);

@@ -22,6 +22,7 @@ mod glob;
 pub mod number;
 mod open_ends;
 mod pace;
+pub mod picture;
 mod prepare;
 pub mod report;
 pub mod results;

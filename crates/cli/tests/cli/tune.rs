@@ -65,7 +65,7 @@ fn the_quarter_car_is_tuned() {
     lab.runs(&[]);
     assert_eq!(lab.summary()["steps"]["accepted"], run["steps"]);
     let picture = std::fs::read_to_string(lab.dir.join("out/tune.svg")).unwrap();
-    assert!(picture.starts_with("<svg ") && picture.contains("class=\"choice\""));
+    assert!(picture.starts_with("<svg ") && picture.contains("class=\"ring\""));
 }
 
 #[test]

@@ -1,9 +1,6 @@
 //! What is known of a system before it runs: structure, order, rates and capabilities. Nothing is stepped.
 
-mod dot;
-mod layout;
-mod marks;
-mod svg;
+mod diagram;
 
 use crate::catalogue::corrections::Gains;
 use crate::catalogue::holds::HoldOrder;

@@ -5,6 +5,7 @@ mod record;
 mod thin;
 
 use crate::Error;
+use crate::picture::xml;
 use crate::table::{may_replace, write_file};
 use record::Record;
 use std::path::{Path, PathBuf};
@@ -44,12 +45,12 @@ pub fn page(folders: &[PathBuf]) -> Result<(String, Vec<String>), Error> {
         page += before;
         let Some((name, after)) = after.split_once("}}") else { break };
         match name {
-            "title" => page += &escape(&title),
+            "title" => page += &xml(&title),
             "style" => page += concat!(include_str!("uplot/uPlot.min.css"), include_str!("page.css")),
             "license" => page += include_str!("uplot/LICENSE"),
             "uplot" => page += include_str!("uplot/uPlot.iife.min.js"),
             "script" => page += include_str!("page.js"),
-            "diagram" => page += &diagram::svg(&records[0].summary),
+            "diagram" => page += &diagram::element(&records[0].summary),
             "data" => record::json(&records, &mut page),
             _ => {}
         }
@@ -57,20 +58,4 @@ pub fn page(folders: &[PathBuf]) -> Result<(String, Vec<String>), Error> {
     }
     let notes = records.iter().flat_map(Record::notes).cloned().collect();
     Ok((page + rest, notes))
-}
-
-/// Text as HTML.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\'' => out += "&#39;",
-            c => out.push(c),
-        }
-    }
-    out
 }

@@ -250,6 +250,10 @@ pub struct PortSummary {
     pub name: String,
     /// Its subsystem.
     pub subsystem: String,
+    /// Its inputs, by full name.
+    pub inputs: Vec<String>,
+    /// Its outputs, by full name; the k-th times the k-th input is a power.
+    pub outputs: Vec<String>,
     /// Energy that left the subsystem through it, in J.
     pub energy: f64,
 }
@@ -421,10 +425,16 @@ fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
     let bond = |(k, name): (usize, &String)| {
         let sum = &meter.sums[k];
         let first = engine.network().bonds.bonds[k].start;
-        let port = |(i, name): (usize, &String)| PortSummary {
-            name: name.clone(),
-            subsystem: prepared.names.ports[first + i].clone(),
-            energy: meter.port_energy[first + i],
+        let port = |(i, name): (usize, &String)| {
+            let bonds = &engine.network().bonds;
+            let terms = &bonds.terms[bonds.ports[first + i].terms.clone()];
+            PortSummary {
+                name: name.clone(),
+                subsystem: prepared.names.ports[first + i].clone(),
+                inputs: terms.iter().map(|t| prepared.names.inputs[t.u].to_string()).collect(),
+                outputs: terms.iter().map(|t| prepared.names.outputs[t.y].to_string()).collect(),
+                energy: meter.port_energy[first + i],
+            }
         };
         let corrected = corrections.get(&k);
         BondSummary {

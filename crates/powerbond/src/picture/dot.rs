@@ -1,22 +1,22 @@
 //! A system as a Graphviz file: a cluster per subsystem, its ports as nodes.
 
-use super::Check;
+use super::Diagram;
+use super::escape::dot as quote;
 use super::marks::Marks;
-use super::svg::COLOURS;
 use std::fmt::Write;
 
-impl Check {
+impl Diagram {
     /// The system for `dot -Tsvg`.
     pub fn dot(&self) -> String {
         let mut out = format!(
             "digraph {} {{\n  rankdir = LR\n  compound = true\n  node [shape = plain, fontname = monospace, fontsize = 11]\n  \
              edge [fontname = monospace, fontsize = 10]\n",
-            quote(&self.system)
+            quote(&self.title)
         );
         let marks = Marks::of(self);
-        for (n, sub) in self.subsystems.iter().enumerate() {
+        for (n, sub) in self.blocks.iter().enumerate() {
             let rate = if sub.rate > 1 { format!(", {}×", sub.rate) } else { String::new() };
-            let label = format!("{} ({}{rate})", sub.name, sub.model);
+            let label = format!("{} ({}{rate})", sub.name, sub.kind);
             let _ = writeln!(
                 out,
                 "  subgraph cluster_{n} {{\n    label = {}\n    style = rounded",
@@ -36,27 +36,27 @@ impl Check {
             out += "  }\n";
         }
         for c in &self.connections {
-            for source in &c.from {
+            for (source, gain) in &c.from {
                 let mut options: Vec<String> = Vec::new();
-                if source.gain != 1.0 {
-                    options.push(format!("label = \"×{}\"", source.gain));
+                if *gain != 1.0 {
+                    options.push(format!("label = \"×{gain}\""));
                 }
-                let bond = marks.of_wire(&source.name, &c.to);
-                if marks.in_loop(&source.name, &c.to) {
+                let bond = marks.of_wire(source, &c.to);
+                if marks.in_loop(source, &c.to) {
                     options.push("color = red".to_owned());
                 } else if let Some(k) = bond {
-                    options.push(format!("color = \"{}\"", COLOURS[k % COLOURS.len()]));
+                    options.push(format!("color = \"{}\"", self.bonds[k].colour(k)));
                 }
                 if let Some(k) = bond {
                     options.push(format!("penwidth = 3, tooltip = {}", quote(&self.bonds[k].name)));
                 }
                 let list =
                     if options.is_empty() { String::new() } else { format!(" [{}]", options.join(", ")) };
-                let _ = writeln!(out, "  {} -> {}{list}", quote(&source.name), quote(&c.to));
+                let _ = writeln!(out, "  {} -> {}{list}", quote(source), quote(&c.to));
             }
         }
-        for sub in &self.subsystems {
-            for input in sub.inputs.iter().filter(|i| i.fed_by == "signal") {
+        for sub in &self.blocks {
+            for input in sub.inputs.iter().filter(|i| i.signal) {
                 let name = format!("{}.{}", sub.name, input.name);
                 let signal = format!("signal of {name}");
                 let _ = writeln!(out, "  {} [label = signal, fontcolor = gray40]", quote(&signal));
@@ -65,10 +65,4 @@ impl Check {
         }
         out + "}\n"
     }
-}
-
-/// A name as Graphviz reads it.
-fn quote(name: &str) -> String {
-    let plain: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))
 }

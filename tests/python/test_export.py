@@ -37,7 +37,7 @@ def powerbond(*arguments):
 def rows(folder, text, *options):
     """The results of a system file, as a dictionary of columns; one row per time, as steps have ended."""
     (folder / "system.toml").write_text(text)
-    powerbond("run", folder / "system.toml", "--quiet", "--output-dir", folder / "results", *options)
+    powerbond("run", folder / "system.toml", "--quiet", "--overwrite", "--output-dir", folder / "results", *options)
     with open(folder / "results" / "results.csv", newline="") as file:
         lines = list(csv.reader(file))
     table = np.array(lines[1:], dtype=float)

@@ -132,7 +132,7 @@ def test_memory_does_not_grow_with_the_run(tmp_path, kind):
     (tmp_path / "system.toml").write_text(text)
 
     def peak(step):
-        command = [POWERBOND, "run", tmp_path / "system.toml", "-s", step, "--format", kind, "--quiet", "--output-dir", tmp_path / "out"]
+        command = [POWERBOND, "run", tmp_path / "system.toml", "-s", step, "--format", kind, "--quiet", "--overwrite", "--output-dir", tmp_path / "out"]
         run = subprocess.Popen(list(map(str, command)))
         most = 0
         while run.poll() is None:
@@ -168,7 +168,7 @@ def whole_batches(path):
 def test_a_killed_run_leaves_a_stream_that_is_a_prefix_bit_for_bit(tmp_path):
     text = (EXAMPLE / "system.toml").read_text().split("[method]")[0]
     (tmp_path / "system.toml").write_text(text)
-    options = ["run", tmp_path / "system.toml", "-s", "1e-6", "--format", "arrow", "--quiet", "--output-dir"]
+    options = ["run", tmp_path / "system.toml", "-s", "1e-6", "--format", "arrow", "--quiet", "--overwrite", "--output-dir"]
     powerbond(*options, tmp_path / "full")
     full = {t: pyarrow.ipc.open_stream(tmp_path / f"full/{t}.arrows").read_all().to_pandas().to_numpy() for t in TABLES[:2]}
     dice = random.Random(6)

@@ -25,7 +25,7 @@ variables = "*.x"
 def run(folder, mode, *options, code=0):
     c_fmu(folder, "faulty2")
     (folder / "system.toml").write_text(SYSTEM.format(mode=mode))
-    command = [POWERBOND, "run", folder, "--output-dir", folder / "out", *options]
+    command = [POWERBOND, "run", folder, "--overwrite", "--output-dir", folder / "out", *options]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == code, ran.stderr
     return ran

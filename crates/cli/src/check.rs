@@ -2,6 +2,7 @@
 
 use crate::text::{print, quantity, significant, table};
 use powerbond::check::{LoopCheck, SubsystemCheck};
+use powerbond::table::{may_replace, write_file};
 use powerbond::{Check, Error, RunOptions, System};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,9 @@ pub struct Arguments {
     /// Draw the system: a file that ends in .svg or .dot
     #[arg(long, value_name = "FILE")]
     graph: Option<PathBuf>,
+    /// Replace a file there that powerbond did not draw
+    #[arg(long, requires = "graph")]
+    overwrite: bool,
     /// Set a parameter: subsystem.parameter=value (repeatable)
     #[arg(long, value_name = "SUB.PARAM=VALUE")]
     set: Vec<String>,
@@ -27,11 +31,14 @@ pub struct Arguments {
 /// Runs the command: exit 7 if no consistent initial values are found.
 pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let draw = arguments.graph.as_deref().map(drawing).transpose()?;
+    if let Some((path, _, mark)) = draw {
+        may_replace(path, mark, arguments.overwrite)?;
+    }
     let options = RunOptions { set: arguments.set.clone(), ..RunOptions::default() };
     let system = options.apply(&System::load(&arguments.system)?)?;
     let check = system.check()?;
-    if let Some((path, draw)) = draw {
-        std::fs::write(path, draw(&check)).map_err(|e| Error::output(path, &e))?;
+    if let Some((path, draw, mark)) = draw {
+        write_file(path, &format!("{mark}\n{}", draw(&check)), mark, arguments.overwrite)?;
     }
     if arguments.json {
         let text = serde_json::to_string_pretty(&check)
@@ -60,11 +67,11 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
 
 type Drawing = fn(&Check) -> String;
 
-/// How a file is drawn, by its ending.
-fn drawing(path: &Path) -> Result<(&Path, Drawing), Error> {
+/// How a file is drawn, by its ending, and its first line, by which it is known as ours.
+fn drawing(path: &Path) -> Result<(&Path, Drawing, &'static str), Error> {
     match path.extension().and_then(|e| e.to_str()) {
-        Some("svg") => Ok((path, Check::svg)),
-        Some("dot" | "gv") => Ok((path, Check::dot)),
+        Some("svg") => Ok((path, Check::svg, "<!-- powerbond check -->")),
+        Some("dot" | "gv") => Ok((path, Check::dot, "// powerbond check")),
         _ => {
             Err(Error::input(None, format!("--graph {}: the name must end in .svg or .dot", path.display())))
         }

@@ -2,9 +2,9 @@
 
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
-use powerbond::report::{MARK, REPORT};
-use powerbond::results::{RunFolder, Summary, TABLES, VerdictSummary};
-use powerbond::table::{Format, may_replace};
+use powerbond::report::REPORT;
+use powerbond::results::{RunFolder, Summary, TABLES, VerdictSummary, Wanted};
+use powerbond::table::Format;
 use powerbond::{Error, RealTime, Run, RunOptions, System};
 use std::path::{Path, PathBuf};
 
@@ -125,19 +125,16 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
         max_energy_residual: arguments.max_energy_residual,
     };
     let system = options.apply(&System::load(&arguments.system)?)?;
-    let wanted = options.wanted(&system);
+    let wanted = Wanted { report: arguments.report, ..options.wanted(&system) };
     wanted.check()?;
     let prepared = system.prepare_with(options.allow_nonfinite)?;
     let folder = RunFolder::claim(&wanted)?;
-    let report = folder.path().join(REPORT);
-    if arguments.report {
-        may_replace(&report, MARK, arguments.overwrite)?;
-    }
     let mut watch = Watch::new(prepared.start, prepared.stop, arguments.json, arguments.quiet || logs)?;
     let result = powerbond::run_prepared(&system, prepared, &folder, &mut watch);
     watch.clear();
     let Run { summary, error } = result?;
     if arguments.report {
+        let report = folder.path().join(REPORT);
         powerbond::report::write(&[folder.path().to_owned()], &report, arguments.overwrite)?;
     }
     if arguments.json {

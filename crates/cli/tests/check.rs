@@ -234,7 +234,9 @@ fn pictures_show_every_part() {
     assert_eq!(lab.powerbond(&["check", "system.toml", "--graph", "car.dot"]).code, 0);
     let read = |name: &str| std::fs::read_to_string(lab.dir.join(name)).unwrap();
     let (svg, dot) = (read("car.svg"), read("car.dot"));
-    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.len() < 20_000);
+    assert!(
+        svg.starts_with("<!-- powerbond check -->\n<svg ") && svg.ends_with("</svg>\n") && svg.len() < 20_000
+    );
     for said in
         [">chassis<", ">quarter-car/wheel-fd<", ">suspension_force<", ">signal<", "bond suspension", "dark"]
     {
@@ -280,6 +282,16 @@ fn bad_options_and_files_are_refused() {
     assert_eq!(ran.code, 3);
     assert!(ran.err.contains(".svg or .dot"), "{}", ran.err);
     assert_eq!(lab.powerbond(&["check", "system.toml", "--graph", "no/such/car.svg"]).code, 8);
+    // A picture may be drawn again, but not over somebody else's.
+    for (file, mine) in [("car.svg", "<svg/>"), ("car.dot", "digraph {}")] {
+        lab.write(file, mine);
+        let draw =
+            |options: &[&str]| lab.powerbond(&[&["check", "system.toml", "--graph", file], options].concat());
+        let ran = draw(&[]);
+        assert!(ran.code == 3 && ran.err.contains("was not made by powerbond"), "{}", ran.err);
+        assert_eq!(std::fs::read_to_string(lab.dir.join(file)).unwrap(), mine);
+        assert_eq!((draw(&["--overwrite"]).code, draw(&[]).code), (0, 0));
+    }
     assert_eq!(lab.powerbond(&["check", "nothing.toml"]).code, 3);
     assert_eq!(lab.powerbond(&["check"]).code, 2);
     let ran = lab.powerbond(&["check", "system.toml", "--set", "wheel.mas=3"]);

@@ -18,8 +18,12 @@ fn report(folder: &Path) {
     let plain = text.split("[method]").next().expect("a method");
     let system = System::parse("bench/system.toml", plain).expect("a system");
     let run = folder.join("run");
-    let options =
-        RunOptions { step_size: Some(4e-6), output_dir: Some(run.clone()), ..RunOptions::default() };
+    let options = RunOptions {
+        step_size: Some(4e-6),
+        output_dir: Some(run.clone()),
+        overwrite: true,
+        ..RunOptions::default()
+    };
     let begun = Instant::now();
     powerbond::run(&system, &options).expect("a run");
     let running = begun.elapsed().as_secs_f64();

@@ -75,6 +75,7 @@ fn best(mut run: impl FnMut() -> f64) -> f64 {
 }
 
 fn write(path: &Path, format: Format, rows: &[Vec<f64>]) -> f64 {
+    let _ = std::fs::remove_file(path);
     let begun = Instant::now();
     let fields: Vec<Field> = (0..COLUMNS).map(|c| Field::new(format!("x{c}"), "")).collect();
     let mut writer = Writer::create(path, format, &fields, &Vec::new()).expect("a file");

@@ -139,6 +139,7 @@ impl RunOptions {
             system: system.name.clone(),
             contents: Contents::Run { format: system.record.format.value, jumps: system.record.jumps },
             output: system.record.file.clone(),
+            report: false,
             reads: reads(system),
             overwrite: self.overwrite,
         }

@@ -104,20 +104,7 @@ fn output_that_cannot_be_written_is_8() {
 #[test]
 fn a_full_disk_is_8() {
     let lab = Lab::with(EXAMPLE);
-    std::fs::create_dir(lab.dir.join("out")).unwrap();
-    for name in ["results.csv", "energy.csv"] {
-        let path = lab.dir.join("out").join(name);
-        let _ = std::fs::remove_file(&path);
-        std::os::unix::fs::symlink("/dev/full", &path).unwrap();
-        says(&lab.run(&[]), 8, &[&format!("cannot write out/{name}"), "No space left"]);
-        std::fs::remove_file(&path).unwrap();
-    }
-    std::fs::create_dir(lab.dir.join("out/summary.json"))
-        .or_else(|_| {
-            std::fs::remove_file(lab.dir.join("out/summary.json"))?;
-            std::fs::create_dir(lab.dir.join("out/summary.json"))
-        })
-        .unwrap();
+    std::fs::create_dir_all(lab.dir.join("out/summary.json")).unwrap();
     says(&lab.run(&[]), 8, &["cannot write out/summary.json"]);
     // Standard output counts, too: half a JSON document must not look like success.
     for arguments in [&["methods", "--json"][..], &["bench", "list"], &["run", "system.toml", "--json"]] {

@@ -20,7 +20,7 @@ fn a_killed_run_leaves_a_prefix_of_the_full_one_bit_for_bit() {
     let (mut seed, mut rows) = (1, 0);
     for _ in 0..50 {
         let arguments = ["run", "system.toml", "--output-dir", "killed", "-s", "1e-5", "--jumps", "--quiet"];
-        let mut run = lab.command(&arguments).spawn().unwrap();
+        let mut run = lab.command(&arguments).arg("--overwrite").spawn().unwrap();
         std::thread::sleep(Duration::from_secs_f64(0.01 + 0.25 * dice(&mut seed)));
         run.kill().unwrap();
         run.wait().unwrap();
@@ -61,20 +61,21 @@ fn rows_older_than_a_second_are_on_disk() {
     assert!(last >= *old, "rows up to {last} s, progress said {old} s long ago");
 }
 
-/// What an earlier run left in the folder is not taken for a part of the next one.
+/// What an earlier run left in the folder is not taken for a part of the next one, and what somebody else put there stays.
 #[test]
 fn nothing_of_an_earlier_run_stays() {
     let lab = Lab::with(plain());
     lab.runs(&["-s", "1e-3", "--jumps", "--report"]);
-    for stale in ["results.parquet", "energy.arrows", "energy.parquet.part", "log.txt"] {
-        lab.write(&format!("out/{stale}"), "old");
+    for foreign in ["results.parquet", "log.txt"] {
+        lab.write(&format!("out/{foreign}"), "mine");
     }
     // A run that is killed has left nothing but what it began.
     let slow = plain().replace("micro_steps = 10", "micro_steps = 1000000");
     lab.write("slow.toml", &slow);
-    let mut run = lab.command(&["run", "slow.toml", "--output-dir", "out", "-s", "2e-3"]).spawn().unwrap();
+    let arguments = ["run", "slow.toml", "--output-dir", "out", "--overwrite", "-s", "2e-3"];
+    let mut run = lab.command(&arguments).spawn().unwrap();
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(20) && lab.dir.join("out/log.txt").exists() {
+    while begun.elapsed() < Duration::from_secs(20) && lab.dir.join("out/jumps.csv").exists() {
         std::thread::sleep(Duration::from_millis(5));
     }
     std::thread::sleep(Duration::from_millis(200));
@@ -85,7 +86,8 @@ fn nothing_of_an_earlier_run_stays() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     left.sort();
-    assert_eq!(left, ["energy.csv", "results.csv", "summary.json"]);
+    let lock = ".powerbond.lock";
+    assert_eq!(left, [lock, "energy.csv", "log.txt", "results.csv", "results.parquet", "summary.json"]);
     let summary = lab.summary();
     assert_eq!(summary["outcome"], "running");
     assert_eq!(summary["verdict"]["word"], "unreliable");

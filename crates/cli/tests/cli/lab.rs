@@ -85,9 +85,9 @@ impl Lab {
         Ran::new(self.command(arguments).output().unwrap())
     }
 
-    /// `powerbond run system.toml --output-dir out` and more.
+    /// `powerbond run system.toml --output-dir out --overwrite` and more.
     pub fn run(&self, options: &[&str]) -> Ran {
-        self.powerbond(&[&["run", "system.toml", "--output-dir", "out"], options].concat())
+        self.powerbond(&[&["run", "system.toml", "--output-dir", "out", "--overwrite"], options].concat())
     }
 
     /// As [`Lab::run`]; it must succeed.

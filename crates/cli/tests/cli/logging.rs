@@ -31,7 +31,7 @@ fn verbosity_shows_the_configuration_once_and_the_rest_by_degrees() {
 fn rust_log_chooses_parts() {
     let lab = Lab::with(EXAMPLE);
     let logged = |directives: &str, options: &[&str]| {
-        let all = [&["run", "system.toml", "--output-dir", "out"], options].concat();
+        let all = [&["run", "system.toml", "--output-dir", "out", "--overwrite"], options].concat();
         let output = lab.command(&all).env("RUST_LOG", directives).output().unwrap();
         assert!(output.status.success());
         String::from_utf8(output.stderr).unwrap()

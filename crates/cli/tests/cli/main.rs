@@ -13,6 +13,7 @@ mod example;
 mod export;
 mod failing_runs;
 mod fmus;
+mod folders;
 mod golden;
 mod lab;
 mod listings;

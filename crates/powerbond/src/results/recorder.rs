@@ -137,7 +137,7 @@ impl Recorder {
         }
         let jumps = self.jumps.as_mut().map(|(writer, _)| writer);
         for writer in [&mut self.results, &mut self.energy].into_iter().chain(jumps) {
-            let closed = writer.close();
+            let closed = writer.close().and_then(|()| writer.sync());
             done = done.and(closed);
         }
         done

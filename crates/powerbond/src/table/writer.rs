@@ -108,14 +108,19 @@ impl Writer {
         self.end_row()
     }
 
-    /// Puts everything on disk and ends the file.
+    /// Hands everything to the system and ends the file.
     pub fn close(&mut self) -> Result<(), Error> {
         let mut open = lock(&self.open);
         let done = match open.failure.take() {
             Some(error) => Err(error),
-            None => open.sink.finish().and_then(|()| durable::sync(open.sink.file())),
+            None => open.sink.finish(),
         };
         done.map_err(|e| Error::output(&self.path, &e))
+    }
+
+    /// After [`Writer::close`]: waits until everything is on disk.
+    pub fn sync(&self) -> Result<(), Error> {
+        durable::sync(lock(&self.open).sink.file()).map_err(|e| Error::output(&self.path, &e))
     }
 
     /// After [`Writer::close`]: makes Parquet of the stream, if that was asked for. The stream stays if it fails.

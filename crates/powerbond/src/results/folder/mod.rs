@@ -6,6 +6,7 @@ mod own;
 
 use super::{JUMPS, RESULTS, SUMMARY, TABLES};
 use crate::Error;
+use crate::report;
 use crate::source::Place;
 use crate::table::{Format, durable};
 use lock::{Attempt, Lock};
@@ -28,6 +29,8 @@ pub struct Wanted {
     pub contents: Contents,
     /// The table of recorded variables, if the user chose a file for it.
     pub output: Option<PathBuf>,
+    /// A report will be made there, too.
+    pub report: bool,
     /// Files that are read: they are never written.
     pub reads: Vec<PathBuf>,
     /// What an earlier run left at the same place is replaced.
@@ -238,11 +241,8 @@ impl Wanted {
     pub fn check(&self) -> Result<(), Error> {
         self.replaced_outputs()?;
         let folder = &self.folder;
-        if self.overwrite {
-            return self.replaced(folder).map(|_| ());
-        }
-        match (self.held(folder).is_empty(), self.chosen) {
-            (true, _) => Ok(()),
+        match (self.overwrite || self.held(folder).is_empty(), self.chosen) {
+            (true, _) => self.replaced(folder).map(|_| ()),
             (false, false) => self.check_rename(),
             (false, true) if Lock::is_taken(folder) => Err(self.in_use()),
             (false, true) => Err(self.refused()),
@@ -303,6 +303,9 @@ impl Wanted {
     /// Files in `folder` that go before this run begins: what it writes, and what an earlier one made and would be
     /// taken for a part of this one. Nothing that powerbond did not make, unless this run needs its name.
     fn replaced(&self, folder: &Path) -> Result<Vec<PathBuf>, Error> {
+        if self.report {
+            durable::may_replace(&folder.join(report::REPORT), report::MARK, self.overwrite)?;
+        }
         let mut files: BTreeSet<PathBuf> = BTreeSet::new();
         for name in self.written() {
             files.extend(self.replaceable(&folder.join(name), None)?);
@@ -333,14 +336,12 @@ impl Wanted {
             return Err(Error::input(place(), "another file of this run has that name. Choose another one"));
         }
         let mut files = Vec::new();
-        for path in Format::unfinished(output).into_iter().chain([output.clone()]) {
+        for path in [output.clone()].into_iter().chain(Format::unfinished(output)) {
             let Some(path) = self.replaceable(&path, place())? else { continue };
             if !self.overwrite {
-                let message = format!(
-                    "{} is there already. Choose another file, or replace it with `--overwrite`",
-                    path.display()
-                );
-                return Err(Error::input(place(), message));
+                let what = if path == *output { "this file".into() } else { path.to_string_lossy() };
+                let cure = "is there already. Choose another name, or replace it with `--overwrite`";
+                return Err(Error::input(place(), format!("{what} {cure}")));
             }
             files.push(path);
         }
@@ -350,7 +351,11 @@ impl Wanted {
     /// A file that is there and may go; `None` if there is none.
     fn replaceable(&self, path: &Path, place: Option<Place>) -> Result<Option<PathBuf>, Error> {
         let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(None) };
-        let refuse = |why: &str| Err(Error::input(place.clone(), format!("{}: {why}", path.display())));
+        let refuse = |why: &str| {
+            let named = self.output.as_deref() == Some(path);
+            let message = if named { why.to_owned() } else { format!("{}: {why}", path.display()) };
+            Err(Error::input(place.clone(), message))
+        };
         if there.is_symlink() {
             return refuse(durable::LINK);
         }

@@ -56,6 +56,7 @@ impl Desk {
             system: "car".to_owned(),
             contents: Contents::Run { format: Format::Csv, jumps: false },
             output: None,
+            report: false,
             reads: Vec::new(),
             overwrite,
         }
@@ -158,6 +159,7 @@ fn a_chosen_folder_with_results_is_refused_and_with_anything_else_is_taken() {
     for name in ["report.html", "log.txt", "other.csv", "system.toml"] {
         desk.write(&format!("free/{name}"), "mine");
     }
+    refused(&Wanted { report: true, ..desk.wanted("free", true, false) }, "not made by powerbond");
     let claimed = RunFolder::claim(&desk.wanted("free", true, false)).unwrap();
     for overwrite in [false, true] {
         let error = RunFolder::claim(&desk.wanted("free", true, overwrite)).unwrap_err().to_string();

@@ -137,11 +137,11 @@ impl Subject {
         if let Some(known) = self.known.borrow().get(&file) {
             return Ok(*known);
         }
-        let mut prepared = models.prepare("default", &file)?;
-        let n = prepared.names.outputs.len();
+        let mut assembled = models.assemble("default", &file)?;
+        let n = assembled.names.outputs.len();
         let mut distance = Distance::new(self.exact()?, n);
-        let outcome = prepared.run(&mut distance);
-        let steps = prepared.engine.statistics().accepted as f64;
+        let outcome = assembled.run(&mut distance);
+        let steps = assembled.engine.statistics().accepted as f64;
         let error = match outcome {
             Ok(_) => distance.mean_of_deviations(),
             Err(Error::Accuracy { .. } | Error::Model { .. }) => f64::INFINITY,
@@ -326,10 +326,10 @@ fn power(models: &Models, subject: &Subject, steps: f64, best: f64) -> Result<Ve
     for _ in 0..20 {
         let tolerance = (low * high).sqrt();
         let file = subject.file(None, &format!("kind = \"auto\"\ntolerance = {tolerance}"), "");
-        let mut prepared = models.prepare("power", &file)?;
+        let mut assembled = models.assemble("power", &file)?;
         let mut meter = PowerError::new(subject.exact()?);
-        prepared.run(&mut meter)?;
-        let made = prepared.engine.statistics().accepted as f64;
+        assembled.run(&mut meter)?;
+        let made = assembled.engine.statistics().accepted as f64;
         if (made - steps).abs() < f64::abs(nearest.0 - steps) {
             nearest = (made, meter.sum / meter.time);
         }
@@ -439,8 +439,8 @@ fn random(seed: u64) -> Plan {
 fn swing(case: &Case, stop: f64, class: &str) -> Result<(f64, f64), Error> {
     let files = accurate_star(Star { record: &["*.energy"], stop, ..Star::oscillator(case) });
     let text = files(1.0, "kind = \"auto\"").replace("end = \"overshoot\"\n", "").replace("step = 1\n", "");
-    let mut prepared = System::parse("random", &with_parameters(&text, class))?.prepare()?;
-    let position = prepared.names.outputs.iter().position(|name| name.variable == "position");
+    let mut assembled = System::parse("random", &with_parameters(&text, class))?.assemble()?;
+    let position = assembled.names.outputs.iter().position(|name| name.variable == "position");
     let mut swing = Swing {
         exact: oscillator::Reference::new(case),
         position: position.unwrap_or(0),
@@ -449,7 +449,7 @@ fn swing(case: &Case, stop: f64, class: &str) -> Result<(f64, f64), Error> {
         most: [0.0; 2],
         far: 0.0,
     };
-    match prepared.run(&mut swing) {
+    match assembled.run(&mut swing) {
         Ok(_) => Ok(((swing.off[0] / swing.off[1]).abs() / swing.most[0], swing.far / swing.most[1])),
         Err(Error::Accuracy { .. } | Error::Model { .. }) => Ok((f64::INFINITY, f64::INFINITY)),
         Err(other) => Err(other),

@@ -137,15 +137,15 @@ impl Star {
         outputs: &[&str],
         mut see: impl FnMut(&Seen<'_>),
     ) -> Result<Engine, Error> {
-        let mut prepared = models.prepare("rodriguez2022", &self.file(method))?;
-        let find = |name: &&str| prepared.names.outputs.iter().position(|n| n.to_string() == **name);
+        let mut assembled = models.assemble("rodriguez2022", &self.file(method))?;
+        let find = |name: &&str| assembled.names.outputs.iter().position(|n| n.to_string() == **name);
         let places: Vec<usize> = outputs.iter().filter_map(find).collect();
-        let probes: Vec<VariableName> = prepared.names.probes.clone();
+        let probes: Vec<VariableName> = assembled.names.probes.clone();
         let mut watch = Watch(|step: &StepView<'_>, report: &StepReport<'_>| {
             see(&Seen { step, values: report.probes, outputs: &places, names: &probes });
         });
-        prepared.run(&mut watch)?;
-        Ok(prepared.engine)
+        assembled.run(&mut watch)?;
+        Ok(assembled.engine)
     }
 }
 

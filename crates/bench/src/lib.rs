@@ -19,7 +19,7 @@ mod default;
 
 pub use report::{Check, Quantity, Report, Row};
 
-use powerbond::{Error, Prepared, System};
+use powerbond::{Assembled, Error, System};
 
 /// A set of rows from one source.
 pub struct Suite {
@@ -42,11 +42,11 @@ struct Models {
 
 impl Models {
     /// Prepares a system file of a row.
-    fn prepare(&self, name: &str, text: &str) -> Result<Prepared, Error> {
+    fn assemble(&self, name: &str, text: &str) -> Result<Assembled, Error> {
         let system = System::parse(name, text)?;
         match &self.exchange {
-            Some(exchange) => exchange(system)?.prepare(),
-            None => system.prepare(),
+            Some(exchange) => exchange(system)?.assemble(),
+            None => system.assemble(),
         }
     }
 }

@@ -76,11 +76,11 @@ impl Case {
 
     /// Runs it with a `[method]` block and measures what the tables print.
     pub fn measure(&self, models: &Models, step: f64, method: &str) -> Result<Measured, Error> {
-        let mut prepared = models.prepare("quarter car", &self.file(step, method))?;
+        let mut assembled = models.assemble("quarter car", &self.file(step, method))?;
         let mut meter = PowerError::new(exact(self.split, self.nonlinear));
-        prepared.run(&mut meter)?;
-        let (time, sum) = (prepared.engine.time(), prepared.engine.meter().sums[0]);
-        let steps = prepared.engine.statistics().accepted as f64;
+        assembled.run(&mut meter)?;
+        let (time, sum) = (assembled.engine.time(), assembled.engine.meter().sums[0]);
+        let steps = assembled.engine.statistics().accepted as f64;
         Ok(Measured {
             steps,
             mean_step: 1e3 * time / steps,

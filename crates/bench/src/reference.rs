@@ -19,9 +19,9 @@ pub struct Path {
 impl Path {
     /// Runs a system file. It is always made of the built-in models: what they are exchanged for may follow no derivatives.
     pub fn of(file: &str) -> Result<Rc<Self>, Error> {
-        let mut prepared = System::parse("reference", file)?.prepare()?;
+        let mut assembled = System::parse("reference", file)?.assemble()?;
         let mut path = Path::default();
-        prepared.run(&mut path)?;
+        assembled.run(&mut path)?;
         Ok(Rc::new(path))
     }
 

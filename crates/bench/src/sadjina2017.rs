@@ -257,9 +257,9 @@ fn stability_limit(models: &Models, split: Split) -> Result<f64, Error> {
 fn dies_out(models: &Models, split: Split, step: f64) -> Result<bool, Error> {
     let steps = 20_000.0;
     let case = Case { stop: steps * step, ..Case::new(split, false, MICRO_STEPS) };
-    let mut prepared = models.prepare("quarter car", &case.file(step, ""))?;
+    let mut assembled = models.assemble("quarter car", &case.file(step, ""))?;
     let mut quarters = Quarters { length: steps * step / 4.0, exchanged: [0.0; 5] };
-    match prepared.run(&mut quarters) {
+    match assembled.run(&mut quarters) {
         Ok(_) => {
             let [first, _, third, fourth, _] = quarters.exchanged;
             Ok(fourth <= third || fourth <= 1e-20 * first)

@@ -56,11 +56,11 @@ impl Subject {
     /// Runs it; a run that fails is as wrong as can be.
     fn judge(&self, models: &Models, step: f64, method: &str) -> Result<Judged, Error> {
         let reference = self.reference()?;
-        let mut prepared = models.prepare("verdict", &(self.files)(step, method))?;
-        let n = prepared.names.outputs.len();
+        let mut assembled = models.assemble("verdict", &(self.files)(step, method))?;
+        let n = assembled.names.outputs.len();
         let mut distance = Distance::new(reference.by_lines(), n);
-        let outcome = prepared.run(&mut distance);
-        let findings = prepared.verdict.result(&VerdictLimits::default());
+        let outcome = assembled.run(&mut distance);
+        let findings = assembled.verdict.result(&VerdictLimits::default());
         match outcome {
             Ok(_) => {
                 Ok(Judged { true_error: distance.largest(), score: findings.score, word: findings.word })

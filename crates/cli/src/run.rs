@@ -3,9 +3,9 @@
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
 use powerbond::report::REPORT;
-use powerbond::results::{RunFolder, Summary, TABLES, VerdictSummary, Wanted};
+use powerbond::results::{RunFolder, Summary, VerdictSummary, Wanted};
 use powerbond::table::Format;
-use powerbond::{Error, RealTime, Run, RunOptions, System};
+use powerbond::{Done, Error, Output, RealTime, RunOptions, Session, System, TABLES};
 use std::path::{Path, PathBuf};
 
 /// Options of `run`.
@@ -126,13 +126,15 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
     };
     let system = options.apply(&System::load(&arguments.system)?)?;
     let wanted = Wanted { report: arguments.report, ..options.wanted(&system) };
-    wanted.check()?;
-    let prepared = system.prepare_with(options.allow_nonfinite)?;
-    let folder = RunFolder::claim(&wanted)?;
-    let mut watch = Watch::new(prepared.start, prepared.stop, arguments.json, arguments.quiet || logs)?;
-    let result = powerbond::run_prepared(&system, prepared, &folder, &mut watch);
+    let mut session = Session::open(&system, Output::folder(wanted))?;
+    let (start, stop) = session.span();
+    let mut watch = Watch::new(start, stop, arguments.json, arguments.quiet || logs)?;
+    // What goes wrong is told below, after everything that was computed is on disk.
+    let _ = session.run_with(&mut watch);
+    let done = session.finish();
     watch.clear();
-    let Run { summary, error } = result?;
+    let Done { summary, error, folder, .. } = done?;
+    let folder = folder.ok_or_else(|| Error::input(None, "the results have no folder"))?;
     if arguments.report {
         let report = folder.path().join(REPORT);
         powerbond::report::write(&[folder.path().to_owned()], &report, arguments.overwrite)?;

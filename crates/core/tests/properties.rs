@@ -67,6 +67,7 @@ impl Simulator {
             nominal: 1.0,
             min: f64::NEG_INFINITY,
             max: f64::INFINITY,
+            settable: false,
             description: String::new(),
         };
         let pairs = if equations.d != 0.0 { vec![(1, 0)] } else { vec![] };

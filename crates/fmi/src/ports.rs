@@ -1,6 +1,6 @@
 //! The variables of an FMU as the engine sees them: numbers, one per element of an array.
 
-use crate::description::{Causality, Dimension, Kind, ModelDescription, Variable};
+use crate::description::{Causality, Dimension, Kind, ModelDescription, Variability, Variable};
 use crate::error::{DescriptionError, DescriptionProblem};
 use crate::value::Value;
 use powerbond_core::subsystem::{self, Capabilities, FeedThrough, Info, Packet, PacketKind, ValueKind};
@@ -110,6 +110,8 @@ fn as_engine_variable(
         nominal: variable.nominal.map_or(1.0, f64::abs),
         min: variable.min.unwrap_or(f64::NEG_INFINITY),
         max: variable.max.unwrap_or(f64::INFINITY),
+        settable: variable.causality == Causality::Input
+            || variable.causality == Causality::Parameter && variable.variability == Variability::Tunable,
         description: variable.description.to_string(),
     }
 }

@@ -1,6 +1,6 @@
 //! Co-simulation that follows the energy through the coupling.
 //!
-//! A [`System`] is read from a file, prepared and run:
+//! A [`System`] is read from a file, assembled and run:
 //!
 //! ```no_run
 //! let system = powerbond::System::load("examples/quarter-car")?;
@@ -12,29 +12,23 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod catalogue;
-pub mod check;
-mod date;
-mod declare;
-mod diary;
 mod error;
-mod glob;
 pub mod number;
-mod open_ends;
-mod pace;
-pub mod picture;
-mod prepare;
-pub mod report;
-pub mod results;
-mod run;
-pub mod scenario;
-#[cfg(test)]
-mod script;
-mod simulators;
+mod glob;
+mod date;
 pub mod source;
-pub mod system;
 pub mod table;
-mod timing;
+pub mod picture;
+pub mod catalogue;
+pub mod scenario;
+pub mod system;
+mod assemble;
+pub mod check;
+mod observe;
+pub mod results;
+mod session;
+mod options;
+pub mod report;
 pub mod tune;
 
 /// The README's code compiles.
@@ -42,14 +36,14 @@ pub mod tune;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+pub use assemble::{Assembled, Column, SharedLog, Timing};
+pub use catalogue::Method;
 pub use check::Check;
 pub use error::{Collector, Error, Problem, Problems};
-pub use pace::RealTime;
+pub use observe::{RealTime, Row, TABLES, Tables};
+pub use options::{RunOptions, run};
 pub use powerbond_core as core;
 pub use powerbond_fmi as fmi;
 pub use powerbond_models as models;
-pub use prepare::{Column, Prepared};
-pub use run::{Run, RunOptions, run, run_prepared};
-pub use simulators::SharedLog;
-pub use system::System;
-pub use timing::Timing;
+pub use session::{Done, Ledger, Output, Saved, Session, State};
+pub use system::{Connect, Port, System, SystemBuilder};

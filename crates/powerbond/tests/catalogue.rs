@@ -29,8 +29,8 @@ fn check(entry: &Entry, value: &str) {
         Kind::Controller => Some(system.method.controller.name()),
     };
     assert_eq!(chosen.unwrap_or(entry.name), entry.name);
-    let mut prepared = system.prepare().unwrap_or_else(|e| panic!("{method}: {e}"));
-    prepared.run(&mut Nobody).unwrap_or_else(|e| panic!("{method}: {e}"));
+    let mut assembled = system.assemble().unwrap_or_else(|e| panic!("{method}: {e}"));
+    assembled.run(&mut Nobody).unwrap_or_else(|e| panic!("{method}: {e}"));
 }
 
 #[test]

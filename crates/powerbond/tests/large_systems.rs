@@ -1,4 +1,4 @@
-//! Large system files are prepared in time that grows with their size, not with its square: searching lists of names, these
+//! Large system files are assembled in time that grows with their size, not with its square: searching lists of names, these
 //! tests would take minutes.
 
 use powerbond::System;
@@ -26,8 +26,8 @@ fn list(one: impl Fn(usize) -> String) -> String {
 
 fn recorded(record: &str) -> Vec<String> {
     let system = System::parse("system.toml", &ring(record)).expect("a sound file");
-    let prepared = system.prepare().unwrap_or_else(|e| panic!("{e}"));
-    prepared.columns.iter().map(|(name, _)| name.to_string()).collect()
+    let assembled = system.assemble().unwrap_or_else(|e| panic!("{e}"));
+    assembled.columns.iter().map(|(name, _)| name.to_string()).collect()
 }
 
 #[test]
@@ -63,6 +63,6 @@ fn patterns_among_names() {
 #[test]
 fn a_name_that_is_wrong_is_told_with_the_one_that_is_meant() {
     let text = ring(&format!("variables = [{} \"s12345.yy\"]", list(|i| format!("s{i:05}.y"))));
-    let error = System::parse("system.toml", &text).and_then(|s| s.prepare()).map(|_| ()).unwrap_err();
+    let error = System::parse("system.toml", &text).and_then(|s| s.assemble()).map(|_| ()).unwrap_err();
     assert!(error.to_string().ends_with("no variable fits `s12345.yy`. Did you mean `s12345.y`?"), "{error}");
 }

@@ -194,21 +194,21 @@ fn tokens(
 #[test]
 fn the_files_are_sound_before_they_are_damaged() {
     for text in [EXAMPLE, RICH, ROLLBACK] {
-        let prepared = System::parse("system.toml", text).and_then(|s| s.prepare());
-        assert!(prepared.is_ok(), "{}", prepared.err().map_or(String::new(), |e| e.to_string()));
+        let assembled = System::parse("system.toml", text).and_then(|s| s.assemble());
+        assert!(assembled.is_ok(), "{}", assembled.err().map_or(String::new(), |e| e.to_string()));
     }
 }
 
 #[test]
 fn damaged_files_never_panic() {
     let mut dice = Dice(0x5EED_1234_ABCD_0001);
-    let (mut prepared, mut refused) = (0, 0);
+    let (mut assembled, mut refused) = (0, 0);
     for n in 0..6000 {
         let text = damage(sound(n), &mut dice);
         let outcome =
-            catch_unwind(|| System::parse("system.toml", &text).and_then(|s| s.prepare()).map(|_| ()));
+            catch_unwind(|| System::parse("system.toml", &text).and_then(|s| s.assemble()).map(|_| ()));
         match outcome {
-            Ok(Ok(())) => prepared += 1,
+            Ok(Ok(())) => assembled += 1,
             Ok(Err(Error::Input(problems))) => {
                 assert!(problems.iter().all(|p| p.place.is_some()), "no place in `{problems}` for\n{text}");
                 refused += 1;
@@ -218,7 +218,7 @@ fn damaged_files_never_panic() {
         }
     }
     // Both kinds must be frequent, or the damage tests nothing.
-    assert!(prepared > 300 && refused > 300, "{prepared} prepared, {refused} refused");
+    assert!(assembled > 300 && refused > 300, "{assembled} assembled, {refused} refused");
 }
 
 /// What is accepted can also be run for a few steps.
@@ -237,8 +237,8 @@ fn damaged_files_that_are_accepted_run_or_fail_cleanly() {
         let text = damage(sound(n), &mut dice);
         let outcome = catch_unwind(|| {
             if let Ok(system) = System::parse("system.toml", &text) {
-                if let Ok(mut prepared) = system.prepare() {
-                    let _ = prepared.run(&mut Few);
+                if let Ok(mut assembled) = system.assemble() {
+                    let _ = assembled.run(&mut Few);
                 }
                 if let Ok(check) = system.check() {
                     assert!(check.svg().ends_with("</svg>\n") && check.dot().ends_with("}\n"));

@@ -63,6 +63,9 @@ pub struct Variable {
     pub min: f64,
     /// The largest value it takes; infinity if nothing is said.
     pub max: f64,
+    /// It may be set while the run goes on ([`Subsystem::set`](crate::subsystem::Subsystem::set)): a tunable parameter, or an input
+    /// that is not bound.
+    pub settable: bool,
     /// One line for people.
     pub description: String,
 }

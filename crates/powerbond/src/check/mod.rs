@@ -2,19 +2,17 @@
 
 mod diagram;
 
+use crate::Error;
+use crate::assemble::{Assembled, engine_warnings, loop_path};
 use crate::catalogue::corrections::Gains;
 use crate::catalogue::holds::HoldOrder;
 use crate::catalogue::{self, Ability, Entry, Kind, Refresh, Without};
-use crate::number::short;
-use crate::simulators;
 use crate::source::At;
-use crate::system::SimulatorSpec;
-use crate::{Error, Prepared, System};
-use powerbond_core::feed_through::{AlgebraicLoop, Asymptotics, FeedThroughPair, GainSource, Structure};
+use crate::system::{SimulatorSpec, System, open_fmu};
+use powerbond_core::feed_through::{Asymptotics, FeedThroughPair, GainSource, Structure};
 use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{NameIndex, Names, Network, VariableName};
 use powerbond_core::observe::Nobody;
-use powerbond_core::run::Engine;
 use powerbond_core::subsystem::Variable;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -268,21 +266,21 @@ impl System {
             // No step is made: any time will do.
             looked.simulation.stop = Some(At::default(looked.simulation.start.value + 1.0));
         }
-        let mut prepared = looked.prepare()?;
-        let failure = match prepared.engine.initialize(&mut Nobody) {
+        let mut assembled = looked.assemble()?;
+        let failure = match assembled.engine.initialize(&mut Nobody) {
             Ok(_) => None,
-            Err(error) => match prepared.explain(&error) {
+            Err(error) => match assembled.explain(&error) {
                 refused @ Error::Input(_) => return Err(refused),
                 other => Some(other),
             },
         };
-        let structure = prepared.engine.structure().clone();
-        let gains = failure.is_none().then(|| prepared.engine.read_gains()).flatten();
-        let mut check = Check::new(self, &prepared, &structure, gains.as_deref());
+        let structure = assembled.engine.structure().clone();
+        let gains = failure.is_none().then(|| assembled.engine.read_gains()).flatten();
+        let mut check = Check::new(self, &assembled, &structure, gains.as_deref());
         check.warnings.extend(failure.as_ref().map(Error::to_string));
         check.failure = failure;
         check.findings = self.findings()?;
-        prepared.engine.finish();
+        assembled.engine.finish();
         Ok(check)
     }
 
@@ -295,7 +293,7 @@ impl System {
         });
         let mut findings = Vec::new();
         for path in fmus.filter(|path| known.insert(&path.value)) {
-            let fmu = simulators::open(self.folder(), path)?;
+            let fmu = open_fmu(self.folder(), path)?;
             let lacks = fmu.load().map_err(|e| Error::input(path.place(), e.to_string()))?;
             let description = fmu.description();
             let mut add = |file, line, text| {
@@ -314,19 +312,19 @@ impl System {
 }
 
 impl Check {
-    fn new(system: &System, prepared: &Prepared, structure: &Structure, gains: Option<&[f64]>) -> Self {
-        let loop_gains = gains.map_or_else(Vec::new, |gains| prepared.engine.loop_gains(gains));
-        let (network, names) = (prepared.engine.network(), &prepared.names);
+    fn new(system: &System, assembled: &Assembled, structure: &Structure, gains: Option<&[f64]>) -> Self {
+        let loop_gains = gains.map_or_else(Vec::new, |gains| assembled.engine.loop_gains(gains));
+        let (network, names) = (assembled.engine.network(), &assembled.names);
         let text = |list: &[usize]| list.iter().map(|&i| names.inputs[i].to_string()).collect::<Vec<_>>();
-        let quality = structure.asymptotics(network, &prepared.refreshed);
-        let mut warnings = prepared.warnings.clone();
-        warnings.extend(engine_warnings(&prepared.engine, names));
-        warnings.extend(estimate_warnings(system, prepared, structure, &quality));
+        let quality = structure.asymptotics(network, &assembled.refreshed);
+        let mut warnings = assembled.warnings.clone();
+        warnings.extend(engine_warnings(&assembled.engine, names));
+        warnings.extend(estimate_warnings(system, assembled, structure, &quality));
         Check {
             system: system.name.clone(),
-            subsystems: subsystems(system, prepared, &quality),
+            subsystems: subsystems(system, assembled, &quality),
             connections: connections(network, names),
-            bonds: bonds(prepared),
+            bonds: bonds(assembled),
             loops: structure
                 .loops
                 .iter()
@@ -336,7 +334,7 @@ impl Check {
                     LoopCheck {
                         inputs: text(&l.inputs),
                         path: loop_path(l, names),
-                        solved: !prepared.engine.unsolved_loops().contains(l),
+                        solved: !assembled.engine.unsolved_loops().contains(l),
                         gain: gain.map(|g| g.product),
                         growth: gain.map(|g| g.growth),
                     }
@@ -346,7 +344,7 @@ impl Check {
             order: structure.order.iter().map(|&s| names.subsystems[s].clone()).collect(),
             nilpotency: structure.nilpotency,
             adjacency: Adjacency { inputs: text(&structure.coupled), rows: structure.adjacency() },
-            capabilities: capabilities(system, prepared),
+            capabilities: capabilities(system, assembled),
             warnings,
             findings: Vec::new(),
             failure: None,
@@ -354,78 +352,10 @@ impl Check {
     }
 }
 
-/// Input, output, input, … of a loop, in the direction in which values travel.
-fn loop_path(found: &AlgebraicLoop, names: &Names) -> Vec<String> {
-    let step = |&(input, output): &(usize, usize)| {
-        [names.inputs[input].to_string(), names.outputs[output].to_string()]
-    };
-    found.path.iter().flat_map(step).collect()
-}
-
-/// A loop in one line, back to where it began.
-pub(crate) fn loop_text(found: &AlgebraicLoop, names: &Names) -> String {
-    let path = loop_path(found, names);
-    let first = path.first().cloned().unwrap_or_default();
-    path.iter().cloned().chain([first]).collect::<Vec<_>>().join(" → ")
-}
-
-/// What the engine cannot do on this system, known before the run.
-pub(crate) fn engine_warnings(engine: &Engine, names: &Names) -> Vec<String> {
-    let name = |s: usize| &names.subsystems[s];
-    let unknown = engine.structure().unknown.iter().map(|&s| {
-        format!(
-            "`{}` does not say which outputs depend on which inputs at the same instant: algebraic loops through it are not seen. \
-             Declare them with `feed_through = [[\"output\", \"input\"], …]`, or write `feed_through = \"probe\"`",
-            name(s)
-        )
-    });
-    let loops = engine.unsolved_loops().iter().map(|found| {
-        let network = engine.network();
-        let unable = |&&i: &&usize| !network.members[network.owner_of_input[i]].capabilities.can_refresh;
-        let who = found.inputs.iter().find(unable).map_or("a subsystem", |&i| name(network.owner_of_input[i]));
-        format!(
-            "algebraic loop `{}`: it is solved at the start, but not in the run, since the outputs of `{who}` cannot be re-read with \
-             other inputs while time stands still. Every exchange lags a step behind, which is stable for small loop gains only; \
-             `powerbond check` tells the gain",
-            loop_text(found, names)
-        )
-    });
-    let deaf = engine.deaf_to_events().iter().map(|&s| {
-        format!(
-            "`{}` passes a discontinuity of its inputs on at the same instant, but its outputs cannot be re-read with the new inputs \
-             while time stands still: after the discontinuity they lag a step behind",
-            name(s)
-        )
-    });
-    let moved = engine.moved_jumps().iter().map(|moved| {
-        let what = moved.input.map_or("a change of the scenario".to_owned(), |i| {
-            format!("the discontinuity of `{}`", names.inputs[i])
-        });
-        format!(
-            "{what} at {} s comes at {} s: steps are multiples of what a subsystem steps in",
-            short(moved.from),
-            short(moved.to)
-        )
-    });
-    unknown.chain(loops).chain(deaf).chain(moved).chain(early_end(engine)).collect()
-}
-
-/// Steps that are multiples of something may not fit into the run.
-fn early_end(engine: &Engine) -> Option<String> {
-    let (end, stop) = (engine.planned_end(), engine.settings().stop);
-    (end < stop).then(|| {
-        format!(
-            "the run ends at {} s instead of {} s: steps are multiples of what a subsystem steps in, and the rest is none",
-            short(end),
-            short(stop)
-        )
-    })
-}
-
 /// What the user of a Richardson estimate should know on this system.
 fn estimate_warnings(
     system: &System,
-    prepared: &Prepared,
+    assembled: &Assembled,
     structure: &Structure,
     quality: &[Asymptotics],
 ) -> Vec<String> {
@@ -434,7 +364,7 @@ fn estimate_warnings(
     if !m.estimators().any(|e| e.compares_pairs()) {
         return warnings;
     }
-    let (network, names) = (prepared.engine.network(), &prepared.names);
+    let (network, names) = (assembled.engine.network(), &assembled.names);
     let feeds_through =
         |s: usize| network.members[s].outputs.clone().any(|o| !structure.feeds_through[o].is_empty());
     let can = |s: &usize| network.members[*s].capabilities.can_refresh && feeds_through(*s);
@@ -472,8 +402,8 @@ fn reason(quality: Asymptotics) -> &'static str {
     }
 }
 
-fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> Vec<SubsystemCheck> {
-    let (network, names) = (prepared.engine.network(), &prepared.names);
+fn subsystems(system: &System, assembled: &Assembled, quality: &[Asymptotics]) -> Vec<SubsystemCheck> {
+    let (network, names) = (assembled.engine.network(), &assembled.names);
     // Texts and binaries that a subsystem gives and takes, each once.
     let [given, taken] = [0, 1].map(|side| {
         let mut of: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
@@ -485,7 +415,7 @@ fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> 
     let packets = |of: &BTreeMap<&str, BTreeSet<String>>, subsystem: &str| {
         of.get(subsystem).cloned().unwrap_or_default().into_iter()
     };
-    let refreshed: BTreeSet<usize> = prepared.refreshed.iter().copied().collect();
+    let refreshed: BTreeSet<usize> = assembled.refreshed.iter().copied().collect();
     let own_holds: NameIndex<&VariableName> =
         system.method.holds.iter().map(|(name, _)| &name.value).collect();
     let hold = |input: usize| {
@@ -520,8 +450,8 @@ fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> 
         SubsystemCheck {
             name: name.clone(),
             model: member.simulator.info().kind.clone(),
-            rate: prepared.rates[s],
-            step: prepared.step / f64::from(prepared.rates[s]),
+            rate: assembled.rates[s],
+            step: assembled.step / f64::from(assembled.rates[s]),
             refreshed: refreshed.contains(&s),
             feed_through: member.evidence.word(),
             inputs: member.inputs.clone().map(input).chain(packets(&taken, name).map(packet_input)).collect(),
@@ -534,7 +464,7 @@ fn subsystems(system: &System, prepared: &Prepared, quality: &[Asymptotics]) -> 
             can: Can {
                 restore: can.can_restore,
                 refresh: can.can_refresh,
-                input_derivatives: if has_tail(prepared, s) { 0 } else { can.input_derivatives },
+                input_derivatives: if has_tail(assembled, s) { 0 } else { can.input_derivatives },
                 output_derivatives: can.output_derivatives,
                 feed_through_values: can.feed_through_values,
                 return_early: can.may_return_early,
@@ -566,8 +496,8 @@ fn connections(network: &Network, names: &Names) -> Vec<ConnectionCheck> {
     coupled.map(one).chain(packets).collect()
 }
 
-fn bonds(prepared: &Prepared) -> Vec<BondCheck> {
-    let (bonds, names) = (&prepared.engine.network().bonds, &prepared.names);
+fn bonds(assembled: &Assembled) -> Vec<BondCheck> {
+    let (bonds, names) = (&assembled.engine.network().bonds, &assembled.names);
     let port = |p: usize| {
         let terms = &bonds.terms[bonds.ports[p].terms.clone()];
         PortCheck {
@@ -584,7 +514,7 @@ fn bonds(prepared: &Prepared) -> Vec<BondCheck> {
     names.bonds.iter().zip(&bonds.bonds).map(one).collect()
 }
 
-fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
+fn capabilities(system: &System, assembled: &Assembled) -> Vec<MethodCheck> {
     let m = &system.method;
     let parts = m.parts();
     let part = |e: &Entry| parts.iter().find(|part| part.entry().is(e));
@@ -602,44 +532,44 @@ fn capabilities(system: &System, prepared: &Prepared) -> Vec<MethodCheck> {
                 Without::KnobNeeded(knob) => !given(knob),
                 Without::Refused | Without::LowerOrder | Without::Differences | Without::LeftOut => true,
             });
-            method(prepared, e.kind.key(), e.name.to_owned(), chosen(e), uses)
+            method(assembled, e.kind.key(), e.name.to_owned(), chosen(e), uses)
         })
         .collect();
     let model = *m.correction.gains() == Gains::Model;
     let derivatives = Some((Ability::FeedThroughValues, Without::Refused));
     let name = "nepce, feed_through = \"model\"".to_owned();
-    list.push(method(prepared, Kind::Correction.key(), name, model, derivatives));
+    list.push(method(assembled, Kind::Correction.key(), name, model, derivatives));
     let uses = Some((Ability::OutputDerivatives, Without::Differences));
-    list.push(method(prepared, "slopes", "outputs".to_owned(), m.slopes.value, uses));
+    list.push(method(assembled, "slopes", "outputs".to_owned(), m.slopes.value, uses));
     let refresh = !matches!(m.refresh, Refresh::Off);
     let uses = Some((Ability::Refresh, Without::LeftOut));
-    list.push(method(prepared, "refresh", "refresh".to_owned(), refresh, uses));
+    list.push(method(assembled, "refresh", "refresh".to_owned(), refresh, uses));
     list
 }
 
 /// Whether a subsystem takes values only and follows derivatives because it is crossed in two sub-steps.
-fn has_tail(prepared: &Prepared, s: usize) -> bool {
-    let mut inputs = prepared.engine.network().members[s].inputs.clone();
-    inputs.any(|i| prepared.feeds[i] == InputFeed::EndpointSubstep)
+fn has_tail(assembled: &Assembled, s: usize) -> bool {
+    let mut inputs = assembled.engine.network().members[s].inputs.clone();
+    inputs.any(|i| assembled.feeds[i] == InputFeed::EndpointSubstep)
 }
 
 fn method(
-    prepared: &Prepared,
+    assembled: &Assembled,
     kind: &'static str,
     method: String,
     chosen: bool,
     uses: Option<(Ability, Without)>,
 ) -> MethodCheck {
-    let members = prepared.engine.network().members.iter().enumerate();
+    let members = assembled.engine.network().members.iter().enumerate();
     let lack = |(ability, without): (Ability, Without)| {
-        let unable = |s: usize| matches!(ability, Ability::InputDerivatives(_)) && has_tail(prepared, s);
+        let unable = |s: usize| matches!(ability, Ability::InputDerivatives(_)) && has_tail(assembled, s);
         let missing = members.filter(|(s, member)| !ability.is_in(member) || unable(*s));
         missing
             .map(|(s, _)| Lack {
-                subsystem: prepared.names.subsystems[s].clone(),
+                subsystem: assembled.names.subsystems[s].clone(),
                 capability: ability.name(),
                 effect: match without {
-                    Without::LowerOrder if prepared.rates[s] > 1 => "sampled at its sub-steps".to_owned(),
+                    Without::LowerOrder if assembled.rates[s] > 1 => "sampled at its sub-steps".to_owned(),
                     _ => without.describe(),
                 },
             })

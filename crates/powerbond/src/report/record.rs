@@ -2,7 +2,8 @@
 
 use super::thin::{number, thin};
 use crate::Error;
-use crate::results::{ENERGY, RESULTS, SUMMARY, table_of};
+use crate::observe::{ENERGY, RESULTS};
+use crate::results::{SUMMARY, table_of};
 use crate::table::{Table, read};
 use serde_json::Value;
 use std::collections::HashSet;

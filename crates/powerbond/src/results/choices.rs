@@ -1,7 +1,7 @@
 //! What the method chose: for every subsystem, for every input, and what it found out.
 
+use crate::assemble::Assembled;
 use crate::catalogue::feeds_through;
-use crate::prepare::Prepared;
 use powerbond_core::hold::InputFeed;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -59,18 +59,18 @@ pub struct IdentifiedChoice {
 }
 
 /// Of a run.
-pub fn choices(prepared: &Prepared) -> Choices {
-    let (network, names, engine) = (prepared.engine.network(), &prepared.names, &prepared.engine);
+pub fn choices(assembled: &Assembled) -> Choices {
+    let (network, names, engine) = (assembled.engine.network(), &assembled.names, &assembled.engine);
     let identified = engine.identified();
     let improved: BTreeSet<usize> = identified.iter().map(|f| network.owner_of_output[f.output]).collect();
-    let refreshed: BTreeSet<usize> = prepared.refreshed.iter().copied().collect();
+    let refreshed: BTreeSet<usize> = assembled.refreshed.iter().copied().collect();
     let subsystem = |(s, name): (usize, &String)| {
         let member = &network.members[s];
         SubsystemChoice {
             name: name.clone(),
-            class: prepared.classes[s].name(),
-            able: prepared.classes[s].about(),
-            fed: member.inputs.clone().next().map_or("nothing", |i| match prepared.feeds[i] {
+            class: assembled.classes[s].name(),
+            able: assembled.classes[s].about(),
+            fed: member.inputs.clone().next().map_or("nothing", |i| match assembled.feeds[i] {
                 InputFeed::Derivatives(_) => "derivatives",
                 InputFeed::EndpointSubstep => "tail",
                 InputFeed::Mean => "mean",

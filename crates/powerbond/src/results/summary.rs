@@ -1,11 +1,10 @@
 //! `summary.json`: what a run came to.
 
 use super::choices::{Choices, choices};
-use super::recorder::{JUMPS, Places, RESULTS, TABLES, numbered, results_fields};
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
+use crate::assemble::{Assembled, engine_warnings};
 use crate::check;
-use crate::pace::RealTime;
-use crate::prepare::Prepared;
+use crate::observe::{JUMPS, Places, RESULTS, RealTime, TABLES, numbered, results_fields};
 use crate::system::{SimulatorSpec, System};
 use crate::table::{Field, Metadata, find};
 use powerbond_core::correction::CorrectionReport;
@@ -138,8 +137,8 @@ pub struct LoopSummary {
 }
 
 /// What solving each loop took.
-fn loops(prepared: &Prepared) -> Vec<LoopSummary> {
-    let names = |inputs: &[usize]| inputs.iter().map(|&i| prepared.names.inputs[i].to_string()).collect();
+fn loops(assembled: &Assembled) -> Vec<LoopSummary> {
+    let names = |inputs: &[usize]| inputs.iter().map(|&i| assembled.names.inputs[i].to_string()).collect();
     let summary = |inputs: &[usize], s: LoopStatistics| LoopSummary {
         inputs: names(inputs),
         solved: s.solved,
@@ -148,8 +147,8 @@ fn loops(prepared: &Prepared) -> Vec<LoopSummary> {
         jacobians: s.jacobians,
         loose: s.loose,
     };
-    let solved = prepared.engine.solved_loops().map(|(inputs, statistics)| summary(inputs, *statistics));
-    let unsolved = prepared.engine.unsolved_loops().iter();
+    let solved = assembled.engine.solved_loops().map(|(inputs, statistics)| summary(inputs, *statistics));
+    let unsolved = assembled.engine.unsolved_loops().iter();
     solved.chain(unsolved.map(|found| summary(&found.inputs, LoopStatistics::default()))).collect()
 }
 
@@ -284,26 +283,28 @@ pub struct Origin {
 
 impl Origin {
     /// Of a run that begins now and writes its tables to `places`.
-    pub fn new(system: &System, prepared: &Prepared, places: &Places) -> Self {
+    pub fn new(system: &System, assembled: &Assembled, places: Option<&Places>) -> Self {
         let file = |table: &str| {
+            let places = places?;
             let file = places.file(table);
             // What lies outside the folder is found from anywhere.
-            match file.strip_prefix(&places.folder) {
+            Some(match file.strip_prefix(&places.folder) {
                 Ok(inside) => inside.to_owned(),
                 Err(_) => std::path::absolute(&file).unwrap_or(file),
-            }
+            })
         };
         let tables = TABLES.into_iter().filter(|t| *t != JUMPS || system.record.jumps);
+        let files = tables.filter_map(|t| Some((t.to_owned(), json!(file(t)?))));
         let known = |f: Field| (!f.unit.is_empty()).then_some((f.name, Value::from(f.unit)));
         Origin {
             started: crate::date::utc(std::time::SystemTime::now()),
-            files: tables.map(|t| (t.to_owned(), json!(file(t)))).collect::<serde_json::Map<_, _>>().into(),
-            units: results_fields(prepared)
+            files: files.collect::<serde_json::Map<_, _>>().into(),
+            units: results_fields(assembled)
                 .into_iter()
                 .filter_map(known)
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
-            config: config(system, prepared),
+            config: config(system, assembled),
             hashes: hashes(system),
         }
     }
@@ -345,25 +346,26 @@ impl Summary {
     /// Collects the numbers of a run.
     pub fn new(
         system: &System,
-        prepared: &Prepared,
+        assembled: &Assembled,
         origin: &Origin,
         outcome: &'static str,
         error: Option<String>,
         seconds: f64,
         real_time: Option<RealTime>,
     ) -> Self {
-        let engine = &prepared.engine;
+        let engine = &assembled.engine;
         let statistics = engine.statistics();
         let reached = engine.time();
-        let elapsed = reached - prepared.start;
-        let subsystems = subsystems(prepared);
-        let mut warnings = prepared.warnings.clone();
-        warnings.extend(check::engine_warnings(engine, &prepared.names));
-        let bonds = bonds(prepared, elapsed);
+        let elapsed = reached - assembled.start;
+        let subsystems = subsystems(assembled);
+        let mut warnings = assembled.warnings.clone();
+        warnings.extend(engine_warnings(engine, &assembled.names));
+        warnings.extend(assembled.late_warnings());
+        let bonds = bonds(assembled, elapsed);
         let total = |part: fn(&BondSummary) -> f64| bonds.iter().map(part).sum::<f64>();
         let (exchanged, residual) = (total(|b| b.exchanged), total(|b| b.residual));
-        let findings = prepared.verdict.result(&system.verdict.limits);
-        let verdict = verdict(system, prepared, &findings, &bonds, error.as_deref());
+        let findings = assembled.verdict.result(&system.verdict.limits);
+        let verdict = verdict(system, assembled, &findings, &bonds, error.as_deref());
         Summary {
             schema: 1,
             system: system.name.clone(),
@@ -371,7 +373,7 @@ impl Summary {
             error,
             exceeded: exceeded(system, &verdict, &bonds),
             verdict,
-            time: Time { start: prepared.start, stop: prepared.stop, reached },
+            time: Time { start: assembled.start, stop: assembled.stop, reached },
             steps: Steps {
                 accepted: statistics.accepted,
                 rejected: statistics.rejected,
@@ -380,23 +382,23 @@ impl Summary {
                 events: statistics.events,
                 early_returns: statistics.early_returns,
             },
-            loops: loops(prepared),
-            feed_through: check::feed_through(engine.network(), &prepared.names, None),
+            loops: loops(assembled),
+            feed_through: check::feed_through(engine.network(), &assembled.names, None),
             step_size: StepSize {
                 min: statistics.min_step,
                 median: statistics.median_step(),
                 mean: elapsed / statistics.accepted as f64,
                 max: statistics.max_step,
             },
-            estimates: estimates(prepared),
+            estimates: estimates(assembled),
             energy: EnergySummary {
                 exchanged,
                 residual,
                 residual_abs: total(|b| b.residual_abs),
                 residual_share: share(residual, exchanged),
             },
-            inputs: inputs(prepared, &findings),
-            choices: choices(prepared),
+            inputs: inputs(assembled, &findings),
+            choices: choices(assembled),
             bonds,
             engine_seconds: {
                 let elsewhere = subsystems.iter().map(|s| s.seconds).sum::<f64>();
@@ -417,8 +419,8 @@ impl Summary {
 }
 
 /// What went through each bond in `elapsed` seconds of the run.
-fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
-    let engine = &prepared.engine;
+fn bonds(assembled: &Assembled, elapsed: f64) -> Vec<BondSummary> {
+    let engine = &assembled.engine;
     let meter = engine.meter();
     let corrections: BTreeMap<usize, CorrectionReport> = engine.corrections().into_iter().rev().collect();
     let per_second = |x: f64| if elapsed > 0.0 { x / elapsed } else { 0.0 };
@@ -430,16 +432,16 @@ fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
             let terms = &bonds.terms[bonds.ports[first + i].terms.clone()];
             PortSummary {
                 name: name.clone(),
-                subsystem: prepared.names.ports[first + i].clone(),
-                inputs: terms.iter().map(|t| prepared.names.inputs[t.u].to_string()).collect(),
-                outputs: terms.iter().map(|t| prepared.names.outputs[t.y].to_string()).collect(),
+                subsystem: assembled.names.ports[first + i].clone(),
+                inputs: terms.iter().map(|t| assembled.names.inputs[t.u].to_string()).collect(),
+                outputs: terms.iter().map(|t| assembled.names.outputs[t.y].to_string()).collect(),
                 energy: meter.port_energy[first + i],
             }
         };
         let corrected = corrections.get(&k);
         BondSummary {
             name: name.clone(),
-            ports: prepared.ports[k].iter().enumerate().map(port).collect(),
+            ports: assembled.ports[k].iter().enumerate().map(port).collect(),
             transmitted: sum.transmitted,
             exchanged: sum.exchanged,
             residual: sum.residual,
@@ -454,19 +456,19 @@ fn bonds(prepared: &Prepared, elapsed: f64) -> Vec<BondSummary> {
             correction: corrected.map(correction),
         }
     };
-    prepared.names.bonds.iter().enumerate().map(bond).collect()
+    assembled.names.bonds.iter().enumerate().map(bond).collect()
 }
 
 /// Calls, time and net energy of each subsystem; energy where it has ports.
-fn subsystems(prepared: &Prepared) -> Vec<SubsystemSummary> {
-    let network = prepared.engine.network();
+fn subsystems(assembled: &Assembled) -> Vec<SubsystemSummary> {
+    let network = assembled.engine.network();
     let mut net: Vec<Option<f64>> = vec![None; network.members.len()];
-    for (port, left) in network.bonds.ports.iter().zip(&prepared.engine.meter().port_energy) {
+    for (port, left) in network.bonds.ports.iter().zip(&assembled.engine.meter().port_energy) {
         let sum = &mut net[port.subsystem];
         *sum = Some(sum.map_or(-left, |sum| sum - left));
     }
     let subsystem = |(s, name): (usize, &String)| {
-        let timing = &prepared.timings[s];
+        let timing = &assembled.timings[s];
         SubsystemSummary {
             name: name.clone(),
             kind: network.members[s].simulator.info().kind.clone(),
@@ -475,20 +477,20 @@ fn subsystems(prepared: &Prepared) -> Vec<SubsystemSummary> {
             net_energy: net[s],
         }
     };
-    prepared.names.subsystems.iter().enumerate().map(subsystem).collect()
+    assembled.names.subsystems.iter().enumerate().map(subsystem).collect()
 }
 
-fn estimates(prepared: &Prepared) -> Vec<EstimateSummary> {
-    let sums = &prepared.engine.statistics().estimates;
+fn estimates(assembled: &Assembled) -> Vec<EstimateSummary> {
+    let sums = &assembled.engine.statistics().estimates;
     let one = |(k, (name, sum)): (usize, (String, &NormStatistics))| EstimateSummary {
         name,
-        drives: k == 0 && prepared.adaptive,
+        drives: k == 0 && assembled.adaptive,
         median: sum.median(),
         max: sum.worst.value,
         max_time: sum.worst.time,
         over_tolerance: sum.over_tolerance,
     };
-    numbered(&prepared.estimators).into_iter().zip(sums).enumerate().map(one).collect()
+    numbered(&assembled.estimators).into_iter().zip(sums).enumerate().map(one).collect()
 }
 
 fn share(part: f64, whole: f64) -> f64 {
@@ -546,16 +548,16 @@ fn correction(r: &CorrectionReport) -> CorrectionSummary {
 }
 
 /// The effective configuration: what was given, and what holds where nothing was.
-pub fn config(system: &System, prepared: &Prepared) -> Value {
+pub fn config(system: &System, assembled: &Assembled) -> Value {
     let s = &system.simulation;
     json!({
         "simulation": {
-            "start": prepared.start,
-            "stop": prepared.stop,
-            "step": prepared.step,
+            "start": assembled.start,
+            "stop": assembled.stop,
+            "step": assembled.step,
             "output_interval": s.output_interval.as_ref().map(|x| x.value),
             "output": if s.land_on_output.value { "land" } else { "interpolate" },
-            "end": end_rule(prepared),
+            "end": end_rule(assembled),
             "loops": { "tolerance": s.loops.tolerance, "iterations": s.loops.iterations, "passes": s.loops.passes },
             "initial": { "tolerance": s.initial.tolerance, "iterations": s.initial.iterations, "passes": s.initial.passes },
             "probe": s.probe,
@@ -571,15 +573,15 @@ pub fn config(system: &System, prepared: &Prepared) -> Value {
             "exclude": system.record.exclude.iter().map(|v| &v.value).collect::<Vec<_>>(),
             "jumps": system.record.jumps,
         },
-        "method": method(prepared),
+        "method": method(assembled),
         "verdict": limits(system),
-        "connections": connections(prepared),
+        "connections": connections(assembled),
     })
 }
 
 /// What happens at the end of the run.
-fn end_rule(prepared: &Prepared) -> &'static str {
-    match prepared.engine.settings().end_rule {
+fn end_rule(assembled: &Assembled) -> &'static str {
+    match assembled.engine.settings().end_rule {
         EndRule::Exact => "exact",
         EndRule::Halved => "halved",
         EndRule::Overshoot => "overshoot",
@@ -587,9 +589,9 @@ fn end_rule(prepared: &Prepared) -> &'static str {
 }
 
 /// The method with every knob as it is used.
-fn method(prepared: &Prepared) -> Value {
-    let mut method = prepared.method.to_json();
-    let rates = prepared.names.subsystems.iter().cloned().zip(prepared.rates.iter().map(|&r| json!(r)));
+fn method(assembled: &Assembled) -> Value {
+    let mut method = assembled.method.to_json();
+    let rates = assembled.names.subsystems.iter().cloned().zip(assembled.rates.iter().map(|&r| json!(r)));
     method["rates"] = rates.collect::<serde_json::Map<_, _>>().into();
     method
 }
@@ -606,8 +608,8 @@ fn parameters(system: &System) -> Value {
 }
 
 /// Every input that outputs feed, with gains and units converted: `u = Σ gain · y + offset`.
-fn connections(prepared: &Prepared) -> Value {
-    let (network, names) = (prepared.engine.network(), &prepared.names);
+fn connections(assembled: &Assembled) -> Value {
+    let (network, names) = (assembled.engine.network(), &assembled.names);
     let coupled = (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i));
     let one = |i: usize| {
         let source =

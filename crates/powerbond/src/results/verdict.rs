@@ -1,11 +1,11 @@
 //! The verdict on a run in words: one word, an error estimate with its bar, and reasons with what to change.
 
 use super::summary::BondSummary;
+use crate::assemble::Assembled;
 use crate::catalogue;
 use crate::catalogue::Refresh;
 use crate::catalogue::holds::HoldOrder;
 use crate::number::{percent, short};
-use crate::prepare::Prepared;
 use crate::system::System;
 use powerbond_core::observe::verdict::{Findings, InputFindings, Word};
 use serde::Serialize;
@@ -100,10 +100,10 @@ pub struct InputSummary {
 }
 
 /// Jump statistics of every coupled input.
-pub fn inputs(prepared: &Prepared, findings: &Findings) -> Vec<InputSummary> {
+pub fn inputs(assembled: &Assembled, findings: &Findings) -> Vec<InputSummary> {
     let one = |f: &InputFindings| InputSummary {
-        name: prepared.names.inputs[f.input].to_string(),
-        sources: sources(prepared, f.input),
+        name: assembled.names.inputs[f.input].to_string(),
+        sources: sources(assembled, f.input),
         score: f.score,
         jump_rms: f.jump_rms,
         jump_max: f.jump_max,
@@ -120,24 +120,24 @@ pub fn inputs(prepared: &Prepared, findings: &Findings) -> Vec<InputSummary> {
     findings.inputs.iter().map(one).collect()
 }
 
-fn sources(prepared: &Prepared, input: usize) -> Vec<String> {
-    let network = prepared.engine.network();
-    network.wiring.sources(input).map(|(y, _)| prepared.names.outputs[y].to_string()).collect()
+fn sources(assembled: &Assembled, input: usize) -> Vec<String> {
+    let network = assembled.engine.network();
+    network.wiring.sources(input).map(|(y, _)| assembled.names.outputs[y].to_string()).collect()
 }
 
 /// Judges a run that came to its `bonds` and, if it failed, an `error`.
 pub fn verdict(
     system: &System,
-    prepared: &Prepared,
+    assembled: &Assembled,
     findings: &Findings,
     bonds: &[BondSummary],
     error: Option<&str>,
 ) -> VerdictSummary {
-    let judge = Judge { system, prepared, findings };
+    let judge = Judge { system, assembled, findings };
     let mut reasons = Vec::new();
     if let Some(error) = error {
         reasons.push(Reason {
-            time: Some(prepared.engine.time()),
+            time: Some(assembled.engine.time()),
             ..reason("failed", Word::Unreliable, format!("the run failed: {error}"), "see the error")
         });
     }
@@ -163,10 +163,10 @@ pub fn verdict(
     };
     VerdictSummary {
         word: word.text(),
-        text: sentence(word, &estimate, findings, prepared),
+        text: sentence(word, &estimate, findings, assembled),
         score: findings.score.is_finite().then_some(findings.score),
         error: estimate,
-        blame: findings.blame.map(|i| prepared.names.inputs[i].to_string()),
+        blame: findings.blame.map(|i| assembled.names.inputs[i].to_string()),
         reasons,
         limits: limits(system),
     }
@@ -228,12 +228,12 @@ fn blamed(verdict: &VerdictSummary) -> String {
     verdict.blame.as_ref().map_or(String::new(), |name| format!(" (worst at `{name}`)"))
 }
 
-fn sentence(word: Word, error: &ErrorEstimate, findings: &Findings, prepared: &Prepared) -> String {
+fn sentence(word: Word, error: &ErrorEstimate, findings: &Findings, assembled: &Assembled) -> String {
     let Some(estimate) = error.estimate else {
         return "the error of this run cannot be estimated".to_owned();
     };
     let worst =
-        findings.blame.map_or(String::new(), |i| format!(", worst at `{}`", prepared.names.inputs[i]));
+        findings.blame.map_or(String::new(), |i| format!(", worst at `{}`", assembled.names.inputs[i]));
     match (word, findings.blame) {
         (_, None) if findings.inputs.is_empty() => {
             "no number is passed between subsystems; errors inside them are not seen".to_owned()
@@ -272,7 +272,7 @@ fn note(code: &'static str, text: String, advice: impl Into<String>) -> Reason {
 
 struct Judge<'a> {
     system: &'a System,
-    prepared: &'a Prepared,
+    assembled: &'a Assembled,
     findings: &'a Findings,
 }
 
@@ -365,13 +365,13 @@ impl Judge<'_> {
 
     /// Steps over tolerance, at the floor.
     fn steps(&self, out: &mut Vec<Reason>) {
-        let statistics = self.prepared.engine.statistics();
+        let statistics = self.assembled.engine.statistics();
         let limit = self.system.verdict.over_tolerance;
         let share = |n: u64| n as f64 / statistics.accepted.max(1) as f64;
         let level = |n: u64| if share(n) > limit { "check" } else { "note" };
         // Before there is a scale, norms are large whatever the error.
         let over_tolerance = statistics.over_tolerance - statistics.without_scale;
-        if self.prepared.adaptive && over_tolerance > 0 {
+        if self.assembled.adaptive && over_tolerance > 0 {
             let text = format!(
                 "{} of {} steps {} kept over tolerance; the worst error norm is {}",
                 over_tolerance,
@@ -406,7 +406,7 @@ impl Judge<'_> {
     /// What the jumps of inputs tell: discontinuities that nobody knew of, and noise that no step can go below.
     fn jumps(&self, out: &mut Vec<Reason>) {
         let findings = self.findings;
-        let Some(driving) = self.prepared.engine.driving().filter(|e| !e.diagnostics().limited.is_empty())
+        let Some(driving) = self.assembled.engine.driving().filter(|e| !e.diagnostics().limited.is_empty())
         else {
             return;
         };
@@ -534,11 +534,11 @@ impl Judge<'_> {
     }
 
     fn name(&self, input: usize) -> String {
-        self.prepared.names.inputs[input].to_string()
+        self.assembled.names.inputs[input].to_string()
     }
 
     fn connection(&self, input: usize) -> String {
-        format!("{} -> {}", sources(self.prepared, input).join(" + "), self.name(input))
+        format!("{} -> {}", sources(self.assembled, input).join(" + "), self.name(input))
     }
 
     fn jump_text(&self, f: &InputFindings) -> String {
@@ -584,7 +584,7 @@ fn short4(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use crate::System;
-    use crate::script::{Point::*, play};
+    use crate::observe::script::{Point::*, play};
     use powerbond_core::observe::verdict::VerdictLimits;
 
     /// What is held over a step is the value at its start, and a coupled input climbs by 1 in every step of 0.1 s; at 1 s it
@@ -597,7 +597,7 @@ mod tests {
             a = { model = \"algebraic/gain\", parameters = { gain = 0.5 } }\n\
             b = { model = \"algebraic/gain\", parameters = { gain = 0, integral = 1 } }\n";
         let findings = |jump: f64| {
-            let mut prepared = System::parse("gains", gains).unwrap().prepare().unwrap();
+            let mut assembled = System::parse("gains", gains).unwrap().assemble().unwrap();
             let climb = |k: u32| {
                 let (t, u) = (0.1 * f64::from(k), f64::from(k));
                 let point = |point, u: f64| (point, t, vec![u, 0.0], vec![0.0; 2]);
@@ -608,8 +608,8 @@ mod tests {
                     _ => vec![point(Step, u)],
                 }
             };
-            play(&mut prepared.verdict, (0..=20).flat_map(climb));
-            prepared.verdict.result(&VerdictLimits::default()).inputs[0]
+            play(&mut assembled.verdict, (0..=20).flat_map(climb));
+            assembled.verdict.result(&VerdictLimits::default()).inputs[0]
         };
         let (smooth, jumped) = (findings(0.0), findings(100.0));
         assert_eq!(smooth.jump_max, 1.0);

@@ -2,9 +2,9 @@
 
 mod builder;
 mod factory;
+mod fmu;
 mod params;
 pub mod signals;
-mod single;
 mod sound;
 mod toml;
 mod verdict;
@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 pub use builder::{Connect, Names, Port, SystemBuilder};
 pub use factory::{Factory, Models, Order, SharedFactory};
+pub(crate) use fmu::open_fmu;
 pub use signals::SignalSpec;
 pub(crate) use signals::misfit;
 pub(crate) use sound::check_subsystem_name;
@@ -97,6 +98,8 @@ pub struct Simulation {
     pub real_time: Option<f64>,
     /// Threads that advance subsystems side by side; 0 and 1: none beside the one that runs everything.
     pub worker_threads: usize,
+    /// Go on with NaN and infinite outputs.
+    pub allow_nonfinite: bool,
 }
 
 /// From 0 s, with nothing else said.
@@ -115,6 +118,7 @@ impl Default for Simulation {
             params: Vec::new(),
             real_time: None,
             worker_threads: 0,
+            allow_nonfinite: false,
         }
     }
 }
@@ -380,8 +384,8 @@ impl System {
     /// Reads a system file, `system.toml` in a folder, or a single FMU (a `.fmu` file or its unpacked folder).
     pub fn load(path: impl AsRef<Path>) -> Result<System, Error> {
         let path = path.as_ref();
-        if single::is_fmu(path) {
-            return single::system(path);
+        if fmu::is_fmu(path) {
+            return fmu::system(path);
         }
         let file: PathBuf = if path.is_dir() { path.join(SYSTEM_FILE) } else { path.to_owned() };
         if path.is_dir() && !file.is_file() {

@@ -118,7 +118,7 @@ fn unit_of(
         SimulatorSpec::Fmu(path, _) => {
             let name = &spec.name.value;
             if !fmus.contains_key(name) {
-                fmus.insert(name.clone(), crate::simulators::open(folder, path)?);
+                fmus.insert(name.clone(), super::open_fmu(folder, path)?);
             }
             let description = fmus[name].description();
             let variable = description.find(parameter).map(|v| &description.variables[v]);

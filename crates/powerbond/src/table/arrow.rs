@@ -195,7 +195,7 @@ fn gather(
             }
         }
     }
-    Ok(Table { header, columns, note: None })
+    Ok(Table { header, columns, ..Table::default() })
 }
 
 /// Appends an array of numbers or booleans; missing values are not a number. False if it has neither.

@@ -132,7 +132,7 @@ fn parse(path: &Path, text: &str) -> Result<Table, Error> {
                 column.push(number(line, text)?);
             }
         }
-        return Ok(Table { header, columns, note: None });
+        return Ok(Table { header, columns, ..Table::default() });
     }
     // Without quotes a line is a row: nothing is copied.
     for (k, row) in records.rest.lines().enumerate().filter(|(_, row)| !row.trim().is_empty()) {
@@ -149,7 +149,7 @@ fn parse(path: &Path, text: &str) -> Result<Table, Error> {
             return Err(wrong_length(line, count));
         }
     }
-    Ok(Table { header, columns, note: None })
+    Ok(Table { header, columns, ..Table::default() })
 }
 
 /// Records of a CSV text with the line each begins on.

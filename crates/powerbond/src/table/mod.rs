@@ -16,10 +16,12 @@ use std::io::Read;
 use std::path::Path;
 
 /// A table of numbers, column by column.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Table {
     /// Names of the columns.
     pub header: Vec<String>,
+    /// Units of the columns, where they are known; empty, or as many as there are columns.
+    pub units: Vec<String>,
     /// One vector per column.
     pub columns: Vec<Vec<f64>>,
     /// What the user should know: a last row that was cut and left out.
@@ -27,6 +29,16 @@ pub struct Table {
 }
 
 impl Table {
+    /// Without rows.
+    pub fn of(fields: &[Field]) -> Self {
+        Table {
+            header: fields.iter().map(|field| field.name.clone()).collect(),
+            units: fields.iter().map(|field| field.unit.clone()).collect(),
+            columns: vec![Vec::new(); fields.len()],
+            note: None,
+        }
+    }
+
     /// The column called `name`.
     pub fn column(&self, name: &str) -> Option<Vec<f64>> {
         self.header.iter().position(|h| h == name).map(|i| self.columns[i].clone())

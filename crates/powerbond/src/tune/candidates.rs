@@ -99,7 +99,7 @@ impl Plan {
         format!("{step}[method]\n{}", self.method)
     }
 
-    /// A run that could not be prepared.
+    /// A run that could not be assembled.
     pub fn refused(self, level: f64, failure: String) -> Point {
         Point {
             level,

@@ -11,12 +11,12 @@ mod path;
 
 pub use candidates::CANDIDATES;
 
+use crate::assemble::default_step;
 use crate::catalogue::Method;
 use crate::number::{percent, short};
-use crate::prepare::default_step;
 use crate::source::At;
 use crate::system::System;
-use crate::{Error, Prepared};
+use crate::{Assembled, Error};
 use candidates::{Candidate, Known};
 use path::{Compared, Path, Recorded};
 use powerbond_core::network::NameIndex;
@@ -229,7 +229,7 @@ struct Bench<'a> {
 
 /// What a run came to.
 struct Ran {
-    prepared: Prepared,
+    assembled: Assembled,
     seconds: f64,
     failure: Option<String>,
     late: bool,
@@ -238,21 +238,21 @@ struct Ran {
 impl<'a> Bench<'a> {
     fn new(system: &System, options: &TuneOptions, listener: &'a mut dyn Listener) -> Result<Self, Error> {
         let mut system = system.clone();
-        let prepared = system.prepare()?;
-        let duration = prepared.stop - prepared.start;
-        let network = prepared.engine.network();
+        let assembled = system.assemble()?;
+        let duration = assembled.stop - assembled.start;
+        let network = assembled.engine.network();
         // The first step of a run that chooses its own says nothing about the others.
-        let chosen = system.simulation.step.is_some() || !prepared.adaptive;
-        let step = if chosen { prepared.step } else { default_step(network, duration) };
+        let chosen = system.simulation.step.is_some() || !assembled.adaptive;
+        let step = if chosen { assembled.step } else { default_step(network, duration) };
         if !(0..network.n_inputs).any(|i| network.wiring.is_coupled(i)) {
             let message = "no output feeds an input: every method gives the same, there is nothing to tune";
             return Err(Error::input(None, message));
         }
         // Rates stay while steps change.
-        let places: NameIndex<&str> = prepared.names.subsystems.iter().map(String::as_str).collect();
+        let places: NameIndex<&str> = assembled.names.subsystems.iter().map(String::as_str).collect();
         for spec in system.subsystems.iter_mut().filter(|spec| spec.step.is_some()) {
             if let Some(s) = places.place(spec.name.value.as_str()) {
-                spec.rate = spec.step.take().map(|at| at.with(prepared.rates[s]));
+                spec.rate = spec.step.take().map(|at| at.with(assembled.rates[s]));
             }
         }
         system.simulation.real_time = None;
@@ -280,7 +280,7 @@ impl<'a> Bench<'a> {
         step: Option<f64>,
         method: &str,
         until: f64,
-        watch: impl FnOnce(&Prepared) -> Box<dyn path::Watch>,
+        watch: impl FnOnce(&Assembled) -> Box<dyn path::Watch>,
     ) -> Result<(Ran, Box<dyn path::Watch>), Error> {
         if self.listener.interrupted() {
             return Err(Error::Accuracy { message: "it was stopped".to_owned() });
@@ -288,26 +288,26 @@ impl<'a> Bench<'a> {
         let mut system = self.system.clone();
         system.simulation.step = step.map(At::default);
         system.method = Method::parse(method)?;
-        let mut prepared = system.prepare()?;
-        let mut seen = watch(&prepared);
+        let mut assembled = system.assemble()?;
+        let mut seen = watch(&assembled);
         let deadline = self.begun + Duration::try_from_secs_f64(until).unwrap_or(Duration::MAX / 4);
         let begun = Instant::now();
         let (outcome, late) = {
             let mut watched = path::Limited::new(seen.as_mut(), deadline, &*self.listener);
-            let outcome = prepared.run(&mut watched);
+            let outcome = assembled.run(&mut watched);
             (outcome, watched.late)
         };
         let seconds = begun.elapsed().as_secs_f64();
         if self.listener.interrupted() {
             return Err(Error::Accuracy { message: "it was stopped".to_owned() });
         }
-        prepared.engine.finish();
+        assembled.engine.finish();
         let failure = match outcome {
             Ok(Outcome::Finished) => None,
             Ok(Outcome::Stopped) => Some("it was not done in time".to_owned()),
             Err(error) => Some(error.to_string()),
         };
-        Ok((Ran { prepared, seconds, failure, late }, seen))
+        Ok((Ran { assembled, seconds, failure, late }, seen))
     }
 
     /// The system with its own step: what a step costs, and the energies.
@@ -319,8 +319,8 @@ impl<'a> Bench<'a> {
             let (ran, _) = self.run(Some(step), "hold = 0\n", self.budget, |p| Box::new(Recorded::new(p)))?;
             match ran.failure {
                 None => {
-                    let steps = ran.prepared.engine.statistics().accepted.max(1) as f64;
-                    let sums = &ran.prepared.engine.meter().sums;
+                    let steps = ran.assembled.engine.statistics().accepted.max(1) as f64;
+                    let sums = &ran.assembled.engine.meter().sums;
                     let energy = sums.iter().map(|s| s.exchanged).fold(0.0, f64::max);
                     return Ok(First { seconds_per_step: ran.seconds / steps, energy });
                 }
@@ -451,16 +451,16 @@ impl<'a> Bench<'a> {
             Err(error @ Error::Input(_)) => return Ok((plan.refused(level, error.to_string()), false)),
             other => other?,
         };
-        let findings = ran.prepared.verdict.result(&self.system.verdict.limits);
-        let sums = &ran.prepared.engine.meter().sums;
+        let findings = ran.assembled.verdict.result(&self.system.verdict.limits);
+        let sums = &ran.assembled.engine.meter().sums;
         let failed = ran.failure.is_some();
         let point = Point {
             level,
             knob: plan.knob,
             value: plan.value,
             block: plan.block(),
-            steps: ran.prepared.engine.statistics().accepted,
-            calls: ran.prepared.timings.iter().map(|t| t.calls()).sum(),
+            steps: ran.assembled.engine.statistics().accepted,
+            calls: ran.assembled.timings.iter().map(|t| t.calls()).sum(),
             seconds: ran.seconds,
             error: seen.error().filter(|e| !failed && e.is_finite()),
             estimated: Some(findings.error()).filter(|e| !failed && e.is_finite()),

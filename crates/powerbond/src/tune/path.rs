@@ -1,7 +1,7 @@
 //! Outputs over time, and how far a run is from them.
 
 use super::Listener;
-use crate::Prepared;
+use crate::Assembled;
 use powerbond_core::observe::{EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
 use std::rc::Rc;
@@ -47,9 +47,9 @@ pub struct Recorded {
 
 impl Recorded {
     /// For a run that is about to be made.
-    pub fn new(prepared: &Prepared) -> Self {
-        let outputs = prepared.engine.network().n_outputs;
-        let steps = (prepared.stop - prepared.start) / prepared.step;
+    pub fn new(assembled: &Assembled) -> Self {
+        let outputs = assembled.engine.network().n_outputs;
+        let steps = (assembled.stop - assembled.start) / assembled.step;
         let stride = (steps * outputs as f64 / KEPT as f64).ceil().max(1.0) as u64;
         Recorded {
             path: Path { outputs, ..Path::default() },
@@ -229,7 +229,7 @@ impl Observer for Limited<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::{Point, Point::*, play};
+    use crate::observe::script::{Point, Point::*, play};
 
     type Points<'a> = &'a [(Point, f64, f64)];
 

@@ -72,9 +72,9 @@ fn the_method_of_the_example_runs() {
     let text = include_str!("../../../../examples/quarter-car/system.toml");
     let mut system = System::parse("system.toml", text).expect("the example");
     system.method.controller = Controller::Own(Own::new(controllers::DeadBand::default())).into();
-    let mut prepared = system.prepare().expect("it can be made");
+    let mut assembled = system.assemble().expect("it can be made");
     let mut lengths = Lengths::default();
-    prepared.run(&mut lengths).expect("a sound run");
+    assembled.run(&mut lengths).expect("a sound run");
     // The last step ends where the run does.
     let (_, lengths) = lengths.0.split_last().expect("steps");
     let ratios: Vec<f64> = lengths.windows(2).map(|pair| pair[1] / pair[0]).collect();

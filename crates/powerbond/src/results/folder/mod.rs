@@ -4,8 +4,9 @@ mod history;
 mod lock;
 mod own;
 
-use super::{JUMPS, RESULTS, SUMMARY, TABLES};
+use super::SUMMARY;
 use crate::Error;
+use crate::observe::{JUMPS, RESULTS, TABLES};
 use crate::report;
 use crate::source::Place;
 use crate::table::{Format, durable};

@@ -1,8 +1,7 @@
 //! Errors of the engine and of its builder know indices; here they get names, and the place in the file.
 
-use super::Prepared;
+use super::{Assembled, loop_text};
 use crate::Error;
-use crate::check::loop_text;
 use crate::source::{At, Place};
 use crate::system::{SimulatorSpec, System};
 use powerbond_core::error::RunError;
@@ -11,7 +10,7 @@ use powerbond_core::feed_through::Structure;
 use powerbond_core::network::{BuildError, Problem, Subject, VariableName};
 use powerbond_core::subsystem::Span;
 
-impl Prepared {
+impl Assembled {
     /// A run-time error in words.
     pub fn explain(&self, error: &RunError) -> Error {
         let names = &self.names;
@@ -106,7 +105,7 @@ impl Prepared {
     }
 }
 
-impl Prepared {
+impl Assembled {
     /// What may help where no step is short enough.
     fn advice_at_floor(&self, blame: Option<&Blame>) -> String {
         let network = self.engine.network();

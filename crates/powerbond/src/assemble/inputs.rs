@@ -1,17 +1,17 @@
 //! How inputs are held, and what the verdict wants to know of them.
 
+use super::Coupled;
 use crate::Error;
 use crate::catalogue::is_discrete;
-use crate::system::System;
-use powerbond_core::network::{NameIndex, Names, Network, VariableName};
+use powerbond_core::network::{NameIndex, Network, VariableName};
 use powerbond_core::suggest::hint;
 
-impl System {
+impl Coupled<'_> {
     /// The hold order of every input; whole numbers and their like stay constant.
-    pub(super) fn holds(&self, network: &Network, names: &Names) -> Result<Vec<u8>, Error> {
-        let mut holds = self.hold_orders(names)?;
+    pub(super) fn holds(&self) -> Result<Vec<u8>, Error> {
+        let mut holds = self.hold_orders()?;
         for (i, hold) in holds.iter_mut().enumerate() {
-            if is_discrete(network, i) {
+            if is_discrete(&self.network, i) {
                 *hold = 0;
             }
         }
@@ -19,10 +19,11 @@ impl System {
     }
 
     /// The orders that the file wants.
-    fn hold_orders(&self, names: &Names) -> Result<Vec<u8>, Error> {
-        let mut holds = vec![self.method.hold.max(); names.inputs.len()];
+    fn hold_orders(&self) -> Result<Vec<u8>, Error> {
+        let names = &self.names;
+        let mut holds = vec![self.system.method.hold.max(); names.inputs.len()];
         let inputs: NameIndex<&VariableName> = names.inputs.iter().collect();
-        for (name, order) in &self.method.holds {
+        for (name, order) in &self.system.method.holds {
             let Some(i) = inputs.place(&name.value) else {
                 let texts: Vec<String> = names.inputs.iter().map(VariableName::to_string).collect();
                 let hint = hint(&name.value.to_string(), texts.iter().map(String::as_str));
@@ -37,15 +38,9 @@ impl System {
     }
 
     /// Says where a subsystem follows fewer derivatives than its inputs are held with.
-    pub(super) fn warn_of_holds(
-        &self,
-        network: &Network,
-        names: &Names,
-        holds: &[u8],
-        rates: &[u32],
-        warnings: &mut Vec<String>,
-    ) {
-        if self.method.hold.varies() {
+    pub(super) fn warn_of_holds(&mut self, holds: &[u8], rates: &[u32]) {
+        let Coupled { network, names, warnings, .. } = self;
+        if self.system.method.hold.varies() {
             return;
         }
         for (i, &order) in holds.iter().enumerate() {
@@ -61,14 +56,10 @@ impl System {
     }
 
     /// `slopes = "outputs"` needs inputs that are held with a slope, and says which sources give none.
-    pub(super) fn slope_warnings(
-        &self,
-        network: &Network,
-        names: &Names,
-        holds: &[u8],
-    ) -> Result<Vec<String>, Error> {
-        let place = self.method.slopes.place();
-        if self.method.hold.varies() {
+    pub(super) fn slope_warnings(&self, holds: &[u8]) -> Result<Vec<String>, Error> {
+        let (network, names) = (&self.network, &self.names);
+        let place = self.system.method.slopes.place();
+        if self.system.method.hold.varies() {
             let message = "`slopes = \"outputs\"` goes with a hold order of its own, not with one that varies; write `hold = 1` or 2";
             return Err(Error::input(place, message));
         }

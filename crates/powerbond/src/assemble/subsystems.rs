@@ -3,13 +3,13 @@
 use crate::Error;
 use crate::source::At;
 use crate::system::{
-    Factory, FeedThroughSpec, FmuOptions, Given, Order, SimulatorSpec, SubsystemSpec, System,
+    Factory, FeedThroughSpec, FmuOptions, Given, Order, SimulatorSpec, SubsystemSpec, System, open_fmu,
 };
 use powerbond_core::subsystem::{FeedThrough, Subsystem};
 use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{Causality, ModelDescription};
-use powerbond_fmi::{Fmu, FmuSubsystem, Log, LogLine, Options, Reread, Status, Value};
-use std::path::{Path, PathBuf};
+use powerbond_fmi::{FmuSubsystem, Log, LogLine, Options, Reread, Status, Value};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tracing::{debug, error, info, warn};
 
@@ -103,7 +103,7 @@ fn fmu(
     log: &SharedLog,
 ) -> Result<(FmuSubsystem, Vec<String>), Error> {
     let fail = |e: powerbond_fmi::FmuError| Error::input(path.place(), e.to_string());
-    let fmu = open(system.folder(), path)?;
+    let fmu = open_fmu(system.folder(), path)?;
     let mut options = Options {
         tolerance: given.tolerance.or(fmu.description().default_experiment.tolerance),
         events: given.events,
@@ -162,11 +162,6 @@ fn fmu(
         ));
     }
     Ok((instance, remarks))
-}
-
-/// Opens an FMU that a file names.
-pub fn open(folder: &Path, path: &At<PathBuf>) -> Result<Fmu, Error> {
-    Fmu::open(folder.join(&path.value)).map_err(|e| Error::input(path.place(), e.to_string()))
 }
 
 /// Whether `name` is a parameter, and the value in its type.

@@ -9,7 +9,7 @@ use powerbond_fmi::description::Causality;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// By content: a zip file, or a folder with a model description.
 pub fn is_fmu(path: &Path) -> bool {
@@ -19,6 +19,11 @@ pub fn is_fmu(path: &Path) -> bool {
     let mut magic = [0; 4];
     std::fs::File::open(path).and_then(|mut f| f.read_exact(&mut magic)).is_ok() && magic == *b"PK\x03\x04"
         || path.extension().is_some_and(|e| e == "fmu")
+}
+
+/// Opens an FMU that a file in `folder` names.
+pub fn open_fmu(folder: &Path, path: &At<PathBuf>) -> Result<Fmu, Error> {
+    Fmu::open(folder.join(&path.value)).map_err(|e| Error::input(path.place(), e.to_string()))
 }
 
 /// The FMU alone, with its default experiment.
@@ -94,7 +99,7 @@ impl System {
         };
         let fmu = match fmus.entry(&name.value) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(crate::simulators::open(self.folder(), path)?),
+            Entry::Vacant(new) => new.insert(open_fmu(self.folder(), path)?),
         };
         let description = fmu.description();
         let input = description.find(variable).map(|v| &description.variables[v]);

@@ -1,20 +1,14 @@
-//! A run with results on disk.
+//! What the command line, Python or a sweep put over a system, and a whole run with results on disk.
 
 use crate::Error;
 use crate::catalogue::Method;
-use crate::diary::{self, Diary};
-use crate::pace::Paced;
-use crate::prepare::Prepared;
-use crate::results::{Contents, Origin, Places, Recorder, RunFolder, SUMMARY, Summary, Wanted};
+use crate::results::{Contents, Summary, Wanted};
 use crate::scenario::Scenario;
+use crate::session::{Done, Output, Session};
 use crate::source::{At, Place};
 use crate::system::{SignalSpec, SimulatorSpec, System};
 use crate::table::Format;
-use powerbond_core::observe::{Both, Nobody, Observer};
-use powerbond_core::run::Outcome;
-use powerbond_fmi::process;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// What the command line or a program may change; it goes over what the file says.
 #[derive(Clone, Debug, Default)]
@@ -111,6 +105,7 @@ impl RunOptions {
         }
         system.simulation.real_time = self.real_time.or(system.simulation.real_time);
         system.simulation.worker_threads = self.worker_threads.max(system.simulation.worker_threads);
+        system.simulation.allow_nonfinite |= self.allow_nonfinite;
         system.record.jumps |= self.jumps;
         if let Some(format) = self.format {
             system.record.format = At::option(format, format!("--format {}", format.name()));
@@ -165,9 +160,6 @@ fn reads(system: &System) -> Vec<PathBuf> {
     files
 }
 
-/// The file of what FMUs said, if they said anything: `log.txt`.
-const LOG: (&str, &str) = ("log", "txt");
-
 /// A name that is safe as a folder.
 fn slug(name: &str) -> String {
     let plain: String =
@@ -179,105 +171,13 @@ fn slug(name: &str) -> String {
 /// Runs a system and writes its results; a limit of accuracy that is exceeded is an error.
 pub fn run(system: &System, options: &RunOptions) -> Result<Summary, Error> {
     let system = options.apply(system)?;
-    let wanted = options.wanted(&system);
-    wanted.check()?;
-    let prepared = system.prepare_with(options.allow_nonfinite)?;
-    let run = run_prepared(&system, prepared, &RunFolder::claim(&wanted)?, &mut Nobody)?;
-    if let Some(message) = run.summary.exceeded.first() {
-        return Err(run.error.unwrap_or(Error::Accuracy { message: message.clone() }));
+    let mut session = Session::open(&system, Output::folder(options.wanted(&system)))?;
+    // What went wrong is told by the end of the session, after the rows are on disk.
+    let _ = session.run();
+    let Done { summary, error, .. } = session.finish()?;
+    match (error, summary.exceeded.first()) {
+        (Some(error), _) => Err(error),
+        (None, Some(message)) => Err(Error::Accuracy { message: message.clone() }),
+        (None, None) => Ok(summary),
     }
-    run.error.map_or(Ok(run.summary), Err)
-}
-
-/// A run whose results are on disk.
-pub struct Run {
-    /// What it came to, as far as it came.
-    pub summary: Summary,
-    /// Why it ended early, if a model or the method failed.
-    pub error: Option<Error>,
-}
-
-/// Runs a prepared system and writes its results to `folder`; `watcher` sees every step.
-///
-/// Rows are on disk before the summary is made, and the summary is written for failed runs, too. `Err` means that
-/// results could not be written.
-pub fn run_prepared(
-    system: &System,
-    mut prepared: Prepared,
-    folder: &RunFolder,
-    watcher: &mut dyn Observer,
-) -> Result<Run, Error> {
-    prepared.warnings.extend_from_slice(folder.warnings());
-    let places = Places {
-        format: system.record.format.value,
-        folder: folder.path().to_owned(),
-        results: system.record.file.clone(),
-    };
-    let origin = Origin::new(system, &prepared, &places);
-    // What a killed run leaves says how it was begun, and that it never ended.
-    let unended = "it has not ended: it is under way, or was killed".to_owned();
-    write_summary(folder, &Summary::new(system, &prepared, &origin, "running", Some(unended), 0.0, None))?;
-    let interval = system.simulation.output_interval.as_ref().map(|d| d.value);
-    let about = origin.metadata(system);
-    let mut recorder = Recorder::create(&places, &prepared, interval, system.record.jumps, &about)?;
-    diary::begin(&prepared, origin.config());
-    let begun = Instant::now();
-    let mut watcher = Both(&mut Diary, watcher);
-    let run = || match system.simulation.real_time {
-        None => (prepared.run(&mut Both(&mut recorder, &mut watcher)), None),
-        Some(factor) => {
-            let mut paced = Paced::new(factor, &mut watcher);
-            let outcome = prepared.run(&mut Both(&mut recorder, &mut paced));
-            (outcome, Some(paced.outcome()))
-        }
-    };
-    let ((outcome, real_time), moved) = process::in_folder(run);
-    let seconds = begun.elapsed().as_secs_f64();
-    tracing::info!(t = prepared.engine.time(), seconds, "the run has ended");
-    let closed = recorder.close().and_then(|()| recorder.convert());
-    // All rows are on disk before a summary says how the run ended.
-    let closed = closed.and_then(|()| folder.sync(places.results.as_deref()));
-    if let Err(error) = closed {
-        let failed =
-            Summary::new(system, &prepared, &origin, "failed", Some(error.to_string()), seconds, real_time);
-        // The disk may be full: then the summary stays as it was at the start.
-        let _ = write_summary(folder, &failed);
-        return Err(error);
-    }
-    drop(recorder);
-    let word = match outcome {
-        Ok(Outcome::Finished) => "finished",
-        Ok(Outcome::Stopped) => "stopped",
-        Err(_) => "failed",
-    };
-    let error = outcome.as_ref().err().map(Error::to_string);
-    let mut summary = Summary::new(system, &prepared, &origin, word, error, seconds, real_time);
-    if moved {
-        let text =
-            "an FMU changed the working folder of the process in a step; it was brought back in the end";
-        summary.warnings.push(text.to_owned());
-    }
-    // A model that crashes when it is told to end spoils nothing that was computed.
-    write_summary(folder, &summary)?;
-    let mut more = false;
-    for (member, error) in prepared.engine.finish() {
-        let text = format!("{}: ending the simulation failed: {error}", prepared.names.subsystems[member]);
-        summary.warnings.push(text);
-        more = true;
-    }
-    let said = prepared.log.text();
-    if !said.is_empty() {
-        summary.files[LOG.0] = folder.add(LOG.0, LOG.1, &said)?.into();
-        more = true;
-    }
-    if more {
-        write_summary(folder, &summary)?;
-    }
-    Ok(Run { summary, error: outcome.err() })
-}
-
-fn write_summary(folder: &RunFolder, summary: &Summary) -> Result<(), Error> {
-    let text = serde_json::to_string_pretty(summary)
-        .map_err(|e| Error::output(&folder.path().join(SUMMARY), &e.into()))?;
-    folder.replace(SUMMARY, &(text + "\n"))
 }

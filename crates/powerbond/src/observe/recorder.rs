@@ -1,8 +1,8 @@
-//! Writes the tables of results, energies and, on request, jumps while a run goes on.
+//! Fills the tables of results, energies and, on request, jumps while a run goes on: on disk, in memory or both.
 
 use crate::Error;
-use crate::prepare::{Column, Prepared};
-use crate::table::{Field, Flusher, Format, Metadata, Writer};
+use crate::assemble::{Assembled, Column};
+use crate::table::{Field, Flusher, Format, Metadata, Table, Writer};
 use powerbond_core::network::VariableName;
 use powerbond_core::observe::{EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
@@ -16,17 +16,19 @@ use std::path::PathBuf;
 pub struct Recorder {
     columns: Vec<Column>,
     /// Dropped before the writers.
-    _flusher: Flusher,
-    results: Writer,
-    energy: Writer,
+    _flusher: Option<Flusher>,
+    results: Rows,
+    energy: Rows,
     /// The table of jumps and the inputs in it.
-    jumps: Option<(Writer, Vec<usize>)>,
+    jumps: Option<(Rows, Vec<usize>)>,
     /// Output on multiples of this after the start; `None`: every step.
     interval: Option<f64>,
     start: f64,
     next: u64,
-    /// A grid point at a discontinuity, whose limits from the right are still to come.
+    /// A grid point whose limits from the right are still to come.
     awaited: Option<f64>,
+    /// Every grid point at the end of a step is awaited.
+    waits: bool,
     previous: Vec<f64>,
     current: Vec<f64>,
     previous_t: f64,
@@ -75,57 +77,197 @@ impl Places {
     }
 }
 
+/// Where rows go.
+#[derive(Default)]
+pub struct Sinks<'a> {
+    /// Files, and what is said in all of them.
+    pub files: Option<(&'a Places, &'a Metadata)>,
+    /// Tables are kept in memory.
+    pub memory: bool,
+    /// Sees every row of results: time, then the recorded variables.
+    pub rows: Option<Row>,
+    /// A row of the grid at the end of a step waits until the next one: something may be set there.
+    pub waits: bool,
+}
+
+/// Sees a row of results: time, then the recorded variables in their order; says whether to go on.
+pub type Row = Box<dyn FnMut(&[f64]) -> Flow + Send>;
+
+/// The tables of a run in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// Recorded variables. At a discontinuity there are two rows of one time; on a grid there is one.
+    pub results: Table,
+    /// Powers, residuals, step sizes and error norms.
+    pub energy: Table,
+    /// Prediction defects of coupled inputs, if they are recorded.
+    pub jumps: Option<Table>,
+}
+
+/// A table while it is filled.
+struct Rows {
+    row: Vec<f64>,
+    file: Option<Writer>,
+    memory: Option<Table>,
+    seen_by: Option<Row>,
+    stopped: bool,
+}
+
+impl Rows {
+    #[inline]
+    fn field(&mut self, value: f64) {
+        self.row.push(value);
+    }
+
+    fn end_row(&mut self) -> Result<(), Error> {
+        if let Some(table) = &mut self.memory {
+            table.columns.iter_mut().zip(&self.row).for_each(|(column, &x)| column.push(x));
+        }
+        if let Some(seen_by) = &mut self.seen_by {
+            self.stopped |= seen_by(&self.row) == Flow::Stop;
+        }
+        let done = self.file.as_mut().map_or(Ok(()), |file| file.row(self.row.iter().copied()));
+        self.row.clear();
+        done
+    }
+}
+
+/// How far a recorder has come: what it takes to go on from there.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    rows: [usize; 3],
+    next: u64,
+    awaited: Option<f64>,
+    previous: (f64, Vec<f64>),
+    sums: [Vec<f64>; 4],
+    counts: [u32; 2],
+}
+
 impl Recorder {
-    /// Creates the tables; `jumps` asks for the jumps of inputs, too, and `about` is said in all of them.
+    /// Creates the tables; `jumps` asks for the jumps of inputs, too.
     pub fn create(
-        places: &Places,
-        prepared: &Prepared,
+        sinks: Sinks<'_>,
+        assembled: &Assembled,
         interval: Option<f64>,
         jumps: bool,
-        about: &Metadata,
     ) -> Result<Self, Error> {
-        let create =
-            |table: &str, fields: &[Field]| Writer::create(&places.file(table), places.format, fields, about);
-        let results = create(RESULTS, &results_fields(prepared))?;
-        let bonds = &prepared.engine.network().bonds;
+        let create = |table: &str, fields: &[Field], seen_by: Option<Row>| {
+            let file = |(places, about): (&Places, &Metadata)| {
+                Writer::create(&places.file(table), places.format, fields, about)
+            };
+            Ok::<_, Error>(Rows {
+                row: Vec::with_capacity(fields.len()),
+                file: sinks.files.map(file).transpose()?,
+                memory: sinks.memory.then(|| Table::of(fields)),
+                seen_by,
+                stopped: false,
+            })
+        };
+        let results = create(RESULTS, &results_fields(assembled), sinks.rows)?;
+        let bonds = &assembled.engine.network().bonds;
         let owners: BTreeSet<usize> = bonds.ports.iter().map(|p| p.subsystem).collect();
         let owners: Vec<usize> = owners.into_iter().collect();
         let net_of = bonds.ports.iter().filter_map(|p| owners.binary_search(&p.subsystem).ok()).collect();
-        let energy = create(ENERGY, &energy_fields(prepared, &owners))?;
-        let inputs = jumps.then(|| jumping(prepared));
+        let energy = create(ENERGY, &energy_fields(assembled, &owners), None)?;
+        let inputs = jumps.then(|| jumping(assembled));
         let fields = |inputs: &Vec<usize>| {
             let one = |&i: &usize| {
-                Field::new(prepared.names.inputs[i].to_string(), prepared.unit(Column::Input(i)))
+                Field::new(assembled.names.inputs[i].to_string(), assembled.unit(Column::Input(i)))
             };
             std::iter::once(Field::new("time", "s")).chain(inputs.iter().map(one)).collect::<Vec<_>>()
         };
-        let jumps = inputs.map(|list| Ok::<_, Error>((create(JUMPS, &fields(&list))?, list))).transpose()?;
-        let writers = [&results, &energy].into_iter().chain(jumps.as_ref().map(|(w, _)| w));
-        let flusher = Flusher::begin(writers).map_err(|e| Error::output(&places.folder, &e))?;
-        let (n, bonds) = (prepared.columns.len(), prepared.names.bonds.len());
+        let jumps =
+            inputs.map(|list| Ok::<_, Error>((create(JUMPS, &fields(&list), None)?, list))).transpose()?;
+        let tables = [&results, &energy].into_iter().chain(jumps.as_ref().map(|(rows, _)| rows));
+        let writers: Vec<&Writer> = tables.filter_map(|rows| rows.file.as_ref()).collect();
+        let begin = |(places, _): (&Places, &Metadata)| {
+            Flusher::begin(writers).map_err(|e| Error::output(&places.folder, &e))
+        };
+        let flusher = sinks.files.map(begin).transpose()?;
+        let (n, bonds) = (assembled.columns.len(), assembled.names.bonds.len());
         Ok(Recorder {
-            columns: prepared.columns.iter().map(|(_, c)| *c).collect(),
+            columns: assembled.columns.iter().map(|(_, c)| *c).collect(),
             _flusher: flusher,
             results,
             energy,
             jumps,
             interval,
-            start: prepared.start,
+            start: assembled.start,
             next: 0,
             awaited: None,
+            waits: sinks.waits,
             previous: vec![0.0; n],
             current: vec![0.0; n],
-            previous_t: prepared.start,
+            previous_t: assembled.start,
             pending: vec![0.0; bonds],
             residual_sum: vec![0.0; bonds],
             transmitted: vec![0.0; bonds],
             net: vec![0.0; owners.len()],
             net_of,
-            orders: orders(prepared),
+            orders: orders(assembled),
             rejected: 0,
             over_tolerance: 0,
             failure: None,
         })
+    }
+
+    fn tables(&mut self) -> impl Iterator<Item = &mut Rows> {
+        let jumps = self.jumps.as_mut().map(|(rows, _)| rows);
+        [&mut self.results, &mut self.energy].into_iter().chain(jumps)
+    }
+
+    /// Whether rows go to files, from which none can be taken away.
+    pub fn writes_files(&self) -> bool {
+        self.results.file.is_some()
+    }
+
+    /// The tables in memory so far; empty where none are kept.
+    pub fn in_memory(&self) -> Tables {
+        let table = |rows: &Rows| rows.memory.clone().unwrap_or_default();
+        Tables {
+            results: table(&self.results),
+            energy: table(&self.energy),
+            jumps: self.jumps.as_ref().map(|(rows, _)| table(rows)),
+        }
+    }
+
+    /// The tables in memory, which it forgets.
+    pub fn take(&mut self) -> Tables {
+        let mut take = self.tables().map(|rows| rows.memory.take().unwrap_or_default());
+        let (results, energy) = (take.next().unwrap_or_default(), take.next().unwrap_or_default());
+        let jumps = take.next();
+        drop(take);
+        Tables { results, energy, jumps }
+    }
+
+    /// Where it is now.
+    pub fn mark(&mut self) -> Mark {
+        let mut rows = [0; 3];
+        let tables = self.tables().map(|rows| rows.memory.as_ref().map_or(0, Table::rows));
+        rows.iter_mut().zip(tables).for_each(|(n, rows)| *n = rows);
+        Mark {
+            rows,
+            next: self.next,
+            awaited: self.awaited,
+            previous: (self.previous_t, self.previous.clone()),
+            sums: [&self.pending, &self.residual_sum, &self.transmitted, &self.net].map(Vec::clone),
+            counts: [self.rejected, self.over_tolerance],
+        }
+    }
+
+    /// Goes back to a mark: later rows in memory are dropped.
+    pub fn go_back(&mut self, mark: &Mark) {
+        for (rows, n) in self.tables().zip(mark.rows) {
+            if let Some(table) = &mut rows.memory {
+                table.columns.iter_mut().for_each(|column| column.truncate(n));
+            }
+        }
+        (self.next, self.awaited) = (mark.next, mark.awaited);
+        self.previous_t = mark.previous.0;
+        self.previous.clone_from(&mark.previous.1);
+        let sums = [&mut self.pending, &mut self.residual_sum, &mut self.transmitted, &mut self.net];
+        sums.into_iter().zip(&mark.sums).for_each(|(sum, saved)| sum.clone_from(saved));
+        [self.rejected, self.over_tolerance] = mark.counts;
     }
 
     /// Puts everything on disk and ends the tables, all of them whatever happens; the first failure is reported.
@@ -135,8 +277,7 @@ impl Recorder {
         if let (Ok(()), Some(t)) = (&done, self.awaited.take()) {
             done = write_row(&mut self.results, t, &self.previous);
         }
-        let jumps = self.jumps.as_mut().map(|(writer, _)| writer);
-        for writer in [&mut self.results, &mut self.energy].into_iter().chain(jumps) {
+        for writer in self.tables().filter_map(|rows| rows.file.as_mut()) {
             let closed = writer.close().and_then(|()| writer.sync());
             done = done.and(closed);
         }
@@ -144,9 +285,8 @@ impl Recorder {
     }
 
     /// After [`Recorder::close`]: makes the files of formats that cannot grow.
-    pub fn convert(&self) -> Result<(), Error> {
-        let jumps = self.jumps.as_ref().map(|(writer, _)| writer);
-        [&self.results, &self.energy].into_iter().chain(jumps).try_for_each(Writer::convert)
+    pub fn convert(&mut self) -> Result<(), Error> {
+        self.tables().filter_map(|rows| rows.file.as_ref()).try_for_each(Writer::convert)
     }
 
     fn gather(&mut self, inputs: &[f64], outputs: &[f64], probes: &[f64]) {
@@ -162,6 +302,10 @@ impl Recorder {
     /// Writes the rows that are due at the end of a step, and says whether there were any. What holds at a grid point at `t`
     /// may be known only after an `event`.
     fn write_results(&mut self, t: f64, event_follows: bool) -> Result<bool, Error> {
+        if let Some(t) = self.awaited.take() {
+            // Nothing was set: what was there before the step is what holds.
+            write_row(&mut self.results, t, &self.previous)?;
+        }
         let Some(interval) = self.interval else {
             write_row(&mut self.results, t, &self.current)?;
             return Ok(true);
@@ -176,7 +320,7 @@ impl Recorder {
             }
             self.next += 1;
             wrote = true;
-            if near && event_follows {
+            if near && (event_follows || self.waits) {
                 self.awaited = Some(t);
             } else if near || t == self.previous_t {
                 write_row(&mut self.results, if near { t } else { due }, &self.current)?;
@@ -236,6 +380,7 @@ impl Recorder {
 
     fn note(&mut self, result: Result<(), Error>) -> Flow {
         match result {
+            Ok(()) if self.results.stopped => Flow::Stop,
             Ok(()) => Flow::Continue,
             Err(error) => {
                 self.failure.get_or_insert(error);
@@ -245,14 +390,14 @@ impl Recorder {
     }
 }
 
-fn write_row(file: &mut Writer, t: f64, values: &[f64]) -> Result<(), Error> {
+fn write_row(file: &mut Rows, t: f64, values: &[f64]) -> Result<(), Error> {
     file.field(t);
     values.iter().for_each(|&v| file.field(v));
     file.end_row()
 }
 
 /// Names of estimators, numbered where one is used twice.
-pub(super) fn numbered(estimators: &[&str]) -> Vec<String> {
+pub fn numbered(estimators: &[&str]) -> Vec<String> {
     let before = |i: usize| estimators[..i].iter().filter(|n| **n == estimators[i]).count();
     let one = |(i, name): (usize, &&str)| match before(i) {
         0 => (*name).to_owned(),
@@ -262,30 +407,30 @@ pub(super) fn numbered(estimators: &[&str]) -> Vec<String> {
 }
 
 /// Columns of the table of results.
-pub(super) fn results_fields(prepared: &Prepared) -> Vec<Field> {
-    let one = |(name, column): &(VariableName, Column)| Field::new(name.to_string(), prepared.unit(*column));
-    std::iter::once(Field::new("time", "s")).chain(prepared.columns.iter().map(one)).collect()
+pub fn results_fields(assembled: &Assembled) -> Vec<Field> {
+    let one = |(name, column): &(VariableName, Column)| Field::new(name.to_string(), assembled.unit(*column));
+    std::iter::once(Field::new("time", "s")).chain(assembled.columns.iter().map(one)).collect()
 }
 
 /// Columns of the table of energies; `owners` are the subsystems with ports.
-fn energy_fields(prepared: &Prepared, owners: &[usize]) -> Vec<Field> {
+fn energy_fields(assembled: &Assembled, owners: &[usize]) -> Vec<Field> {
     let mut fields = vec![Field::new("time", "s"), Field::new("step_size", "s")];
-    let errors = numbered(&prepared.estimators).into_iter().map(|name| format!("error.{name}"));
+    let errors = numbered(&assembled.estimators).into_iter().map(|name| format!("error.{name}"));
     fields.extend(errors.map(|name| Field::new(name, "1")));
     fields.extend(["rejected", "over_tolerance"].map(|name| Field::new(name, "1")));
-    if let Some(coupled) = orders(prepared) {
+    if let Some(coupled) = orders(assembled) {
         fields.push(Field::new("limited_by", "1"));
-        let order = |&i: &usize| Field::new(format!("order.{}", prepared.names.inputs[i]), "1");
+        let order = |&i: &usize| Field::new(format!("order.{}", assembled.names.inputs[i]), "1");
         fields.extend(coupled.iter().take(MOST_ORDERS).map(order));
     }
-    for (bond, ports) in prepared.names.bonds.iter().zip(&prepared.ports) {
+    for (bond, ports) in assembled.names.bonds.iter().zip(&assembled.ports) {
         fields.extend(ports.iter().map(|p| Field::new(format!("{bond}.P.{p}"), "W")));
         fields.push(Field::new(format!("{bond}.dP"), "W"));
         fields.extend(["dE", "dE_sum", "E"].map(|c| Field::new(format!("{bond}.{c}"), "J")));
     }
-    let subsystems = &prepared.names.subsystems;
+    let subsystems = &assembled.names.subsystems;
     fields.extend(owners.iter().map(|&s| Field::new(format!("{}.E_net", subsystems[s]), "J")));
-    if !prepared.names.bonds.is_empty() {
+    if !assembled.names.bonds.is_empty() {
         fields.push(Field::new("system.dE_sum", "J"));
     }
     fields
@@ -295,8 +440,8 @@ fn energy_fields(prepared: &Prepared, owners: &[usize]) -> Vec<Field> {
 const MOST_ORDERS: usize = 64;
 
 /// Coupled inputs, where orders vary or inputs limit the step: the n-th one is number n in the column `limited_by`.
-fn orders(prepared: &Prepared) -> Option<Vec<usize>> {
-    let engine = &prepared.engine;
+fn orders(assembled: &Assembled) -> Option<Vec<usize>> {
+    let engine = &assembled.engine;
     let limits = engine.driving().is_some_and(|e| !e.diagnostics().limited.is_empty());
     let network = engine.network();
     let coupled = (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i));
@@ -304,8 +449,8 @@ fn orders(prepared: &Prepared) -> Option<Vec<usize>> {
 }
 
 /// Inputs that jump: those that outputs feed.
-fn jumping(prepared: &Prepared) -> Vec<usize> {
-    let network = prepared.engine.network();
+fn jumping(assembled: &Assembled) -> Vec<usize> {
+    let network = assembled.engine.network();
     let jumps = |i: &usize| network.wiring.is_coupled(*i) && network.external_of_input[*i].is_none();
     (0..network.n_inputs).filter(jumps).collect()
 }
@@ -355,7 +500,7 @@ impl Observer for Recorder {
 mod tests {
     use super::*;
     use crate::System;
-    use crate::script::{Point, Point::*, play};
+    use crate::observe::script::{Point, Point::*, play};
 
     /// Two gains in a circle; the input and the output of one are recorded.
     const SYSTEM: &str = r#"
@@ -376,9 +521,10 @@ mod tests {
             format!("powerbond-recorder-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
-        let prepared = System::parse("gain", SYSTEM).unwrap().prepare().unwrap();
+        let assembled = System::parse("gain", SYSTEM).unwrap().assemble().unwrap();
         let places = Places { format: Format::Csv, folder: folder.clone(), results: None };
-        let mut recorder = Recorder::create(&places, &prepared, interval, true, &Vec::new()).unwrap();
+        let sinks = Sinks { files: Some((&places, &Vec::new())), memory: true, ..Sinks::default() };
+        let mut recorder = Recorder::create(sinks, &assembled, interval, true).unwrap();
         play(&mut recorder, points.iter().map(|&(point, t, x)| (point, t, vec![x, 0.0], vec![-x, 0.0])));
         recorder.close().unwrap();
         let [found, steps, jumps] = TABLES.map(|table| crate::table::read(&places.file(table)).unwrap());

@@ -1,30 +1,39 @@
 //! When a run starts and stops, and in what steps.
 
+use super::Coupled;
 use crate::Error;
 use crate::catalogue::controllers::{Controller, Fixed};
 use crate::catalogue::{self, Chosen, is_discrete, never_ends};
 use crate::number::short;
 use crate::source::{At, Place};
 use crate::system::{MAX_RATE, System};
-use powerbond_core::network::{NameIndex, Names, Network};
+use powerbond_core::network::{NameIndex, Network};
 
 /// More rows than this are a slip, not a wish.
 const MAX_ROWS: f64 = 1e9;
 
-impl System {
-    /// Start, stop and step, checked.
-    pub(super) fn experiment(&self) -> Result<(f64, f64, f64), Error> {
-        let s = &self.simulation;
+/// When a run starts and stops, and its constant or first step, in s.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Experiment {
+    pub start: f64,
+    pub stop: f64,
+    pub step: f64,
+}
+
+impl Experiment {
+    /// Of a system, checked.
+    pub fn of(system: &System) -> Result<Self, Error> {
+        let s = &system.simulation;
         let start = s.start.value;
         let Some(stop) = &s.stop else {
-            if self.is_fmu_alone() {
+            if system.is_fmu_alone() {
                 return Err(Error::input(None, "the FMU proposes no stop time; give `--end-time`"));
             }
-            let message = match self.source() {
+            let message = match system.source() {
                 Some(_) => "there is no stop time; write `stop` into `[simulation]` or give `--end-time`",
                 None => "there is no stop time; give it with `stop`",
             };
-            return Err(Error::input(self.source().map(|source| source.place(0)), message));
+            return Err(Error::input(system.source().map(|source| source.place(0)), message));
         };
         for time in [&s.start, stop] {
             if !time.value.is_finite() {
@@ -78,14 +87,22 @@ impl System {
         }
         let by_default = stop.with(duration / DEFAULT_STEPS);
         let step = check("the step", s.step.as_ref().unwrap_or(&by_default))?;
-        Ok((start, stop.value, step))
+        Ok(Experiment { start, stop: stop.value, step })
     }
 
+    /// Its length, in s.
+    pub fn duration(&self) -> f64 {
+        self.stop - self.start
+    }
+}
+
+impl Coupled<'_> {
     /// Sub-steps of each subsystem in a macro step.
-    pub(super) fn rates(&self, names: &Names, macro_step: f64) -> Result<Vec<u32>, Error> {
+    pub(super) fn rates(&self) -> Result<Vec<u32>, Error> {
+        let (names, macro_step) = (&self.names, self.experiment.step);
         let mut rates = vec![1; names.subsystems.len()];
         let places: NameIndex<&str> = names.subsystems.iter().map(String::as_str).collect();
-        for spec in &self.subsystems {
+        for spec in &self.system.subsystems {
             let Some(s) = places.place(spec.name.value.as_str()) else { continue };
             if let Some(rate) = &spec.rate {
                 rates[s] = rate.value;
@@ -125,11 +142,12 @@ impl System {
     }
 
     /// Says that the first step is longer or shorter than what the controller may take.
-    pub(super) fn warn_of_first_step(&self, step: f64, warnings: &mut Vec<String>) {
-        let clamps = self.method.controller.clamps(step);
-        if let (Some(at), Some((bound, limit))) = (&self.simulation.step, clamps) {
+    pub(super) fn warn_of_first_step(&mut self) {
+        let step = self.experiment.step;
+        let clamps = self.system.method.controller.clamps(step);
+        if let (Some(at), Some((bound, limit))) = (&self.system.simulation.step, clamps) {
             let place = at.prefix();
-            warnings.push(format!(
+            self.warnings.push(format!(
                 "{place}the first step, {} s, is beyond `{bound}`; the run starts with {} s",
                 short(step),
                 short(limit)
@@ -139,20 +157,14 @@ impl System {
 
     /// Subsystems that step in multiples of their own step need a macro step that fits: what all steps have to be multiples of. Where
     /// a subsystem takes one length only, that is the step itself.
-    pub(super) fn own_steps(
-        &self,
-        network: &Network,
-        names: &Names,
-        rates: &[u32],
-        step: f64,
-        adaptive: bool,
-    ) -> Result<Option<f64>, Error> {
+    pub(super) fn own_steps(&self, rates: &[u32], step: f64, adaptive: bool) -> Result<Option<f64>, Error> {
+        let (network, names) = (&self.network, &self.names);
         let own = |s: usize| network.members[s].capabilities.fixed_step.map(|own| own * f64::from(rates[s]));
         let multiple =
             |x: f64, of: f64| (x / of).round() >= 1.0 && (x / of / (x / of).round() - 1.0).abs() < 1e-6;
         let members = 0..network.members.len();
         let longest = members.clone().filter_map(|s| Some((own(s)?, s))).max_by(|a, b| a.0.total_cmp(&b.0));
-        let place = self.simulation.step.as_ref().and_then(At::place);
+        let place = self.system.simulation.step.as_ref().and_then(At::place);
         if let Some((quantum, of)) = longest.filter(|_| adaptive) {
             return match members.clone().find(|&s| own(s).is_some_and(|o| !multiple(quantum, o))) {
                 Some(other) => Err(Error::input(
@@ -187,15 +199,10 @@ impl System {
     }
 
     /// The controller that the system can be run with, and the constant or first step; a note where that is not the wanted one.
-    pub(super) fn steering(
-        &self,
-        network: &Network,
-        names: &Names,
-        (duration, step): (f64, f64),
-        warnings: &mut Vec<String>,
-    ) -> (Chosen<Controller>, f64) {
-        let wanted = &self.method.controller;
-        if !self.method.is_steered_by_jumps() || wanted.is_constant() {
+    pub(super) fn steering(&mut self) -> (Chosen<Controller>, f64) {
+        let (network, names, step) = (&self.network, &self.names, self.experiment.step);
+        let wanted = &self.system.method.controller;
+        if !self.system.method.is_steered_by_jumps() || wanted.is_constant() {
             return (wanted.clone(), step);
         }
         let exchanged = |i: usize| network.wiring.is_coupled(i) && !is_discrete(network, i);
@@ -204,12 +211,15 @@ impl System {
         } else if let Some(s) = network.members.iter().position(|m| m.capabilities.constant_step) {
             format!("`{}` takes steps of one length only", names.subsystems[s])
         } else {
-            let given = self.simulation.step.as_ref().map(|at| at.value);
-            return (wanted.clone(), given.unwrap_or(catalogue::estimators::FIRST_STEP * duration));
+            let given = self.system.simulation.step.as_ref().map(|at| at.value);
+            return (
+                wanted.clone(),
+                given.unwrap_or(catalogue::estimators::FIRST_STEP * self.experiment.duration()),
+            );
         };
         // Nobody chose this step: it may as well be a multiple of what a subsystem steps in.
-        let step = if self.simulation.step.is_none() { whole_steps(network, step) } else { step };
-        warnings.push(format!(
+        let step = if self.system.simulation.step.is_none() { whole_steps(network, step) } else { step };
+        self.warnings.push(format!(
             "{why}: the step is constant, {} s; `step` in `[simulation]` sets another",
             short(step)
         ));

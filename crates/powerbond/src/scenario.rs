@@ -4,10 +4,6 @@
 //! `model`, `variable`, `action`, `value`) and `end`. Times count from the start of the run. An event replaces what an
 //! earlier one did to the same variable; at `end` everything is released.
 
-mod effects;
-
-pub use effects::Effects;
-
 use crate::Error;
 use crate::error::Collector;
 use crate::source::{At, Node, Source, Table, json, yaml};

@@ -1,24 +1,26 @@
 //! What is done with single subsystems: refresh, identification, probing, going back.
 
+use super::Coupled;
 use crate::Error;
 use crate::catalogue::corrections::Gains;
 use crate::catalogue::{
     self, Ability, Choice, Identify, Kind, Part, Refresh, Without, Written, feeds_through, is_discrete,
 };
 use crate::source::{At, Place};
-use crate::system::{FeedThroughSpec, System};
+use crate::system::FeedThroughSpec;
 use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::feed_through::{Probe, ProbeOutcome, probe};
-use powerbond_core::network::{NameIndex, Names, Network};
+use powerbond_core::network::{NameIndex, Names};
 use powerbond_core::subsystem::Setup;
 use powerbond_core::suggest::hint;
 use std::collections::BTreeSet;
 
-impl System {
+impl Coupled<'_> {
     /// Members that re-read feed-through outputs, in feed-through order.
-    pub(super) fn refreshed(&self, network: &Network, names: &Names) -> Result<Vec<usize>, Error> {
+    pub(super) fn refreshed(&self) -> Result<Vec<usize>, Error> {
+        let (network, names) = (&self.network, &self.names);
         let fed = (0..network.members.len()).filter(|&s| feeds_through(&network.members[s]));
-        let wanted: Vec<usize> = match &self.method.refresh {
+        let wanted: Vec<usize> = match &self.system.method.refresh {
             Refresh::Off => Vec::new(),
             Refresh::All(_) => fed.collect(),
             Refresh::Auto => fed.filter(|&s| network.members[s].capabilities.can_refresh).collect(),
@@ -26,7 +28,7 @@ impl System {
         };
         for (n, s) in wanted.iter().enumerate() {
             if !network.members[*s].capabilities.can_refresh {
-                let place = match &self.method.refresh {
+                let place = match &self.system.method.refresh {
                     Refresh::All(at) => at.place(),
                     Refresh::Some(list) => list[n].place(),
                     _ => None,
@@ -46,21 +48,17 @@ impl System {
     }
 
     /// Finds out feed-through while the run goes on, where that is wanted.
-    pub(super) fn identifier(
-        &self,
-        network: &Network,
-        names: &Names,
-        refresh: &[usize],
-        warnings: &mut Vec<String>,
-    ) -> Result<Option<Identifier>, Error> {
+    pub(super) fn identifier(&mut self, refresh: &[usize]) -> Result<Option<Identifier>, Error> {
+        let Coupled { network, names, warnings, .. } = self;
+        let network = &*network;
         let refreshed: BTreeSet<usize> = refresh.iter().copied().collect();
         let fed = |s: &usize| feeds_through(&network.members[*s]) && !refreshed.contains(s);
-        let improved: Vec<usize> = match &self.method.identify {
+        let improved: Vec<usize> = match &self.system.method.identify {
             Identify::Off => Vec::new(),
             Identify::All => (0..network.members.len()).filter(fed).collect(),
             Identify::Some(list) => subsystems(names, list)?,
         };
-        let known = match self.method.correction.gains() {
+        let known = match self.system.method.correction.gains() {
             Gains::Identified => (0..network.members.len()).filter(fed).collect(),
             _ => Vec::new(),
         };
@@ -79,19 +77,16 @@ impl System {
     }
 
     /// Probes the feed-through of subsystems on scratch instances: found where it is unknown, tested where the file declares it.
-    pub(super) fn probe_feed_through(
-        &self,
-        network: &mut Network,
-        names: &Names,
-        setup: &Setup,
-        warnings: &mut Vec<String>,
-    ) -> Result<(), Error> {
-        for Probe { member, outcome } in probe(network, &self.probed(network, names), setup) {
+    pub(super) fn probe_feed_through(&mut self) -> Result<(), Error> {
+        let setup = Setup { start: self.experiment.start, stop: self.experiment.stop };
+        let probed = self.probed();
+        for Probe { member, outcome } in probe(&mut self.network, &probed, &setup) {
+            let names = &self.names;
             let name = &names.subsystems[member];
             match outcome {
                 ProbeOutcome::Found | ProbeOutcome::Agrees | ProbeOutcome::NoScratch => {}
                 ProbeOutcome::Contradicts { output, input } => {
-                    let place = self.declared_at(names)[member].clone();
+                    let place = self.declared_at(member);
                     let (output, input) = (&names.outputs[output], &names.inputs[input]);
                     let message = format!(
                         "`{output}` depends on `{input}` at the same instant: it changed with it at the start. Add the pair to \
@@ -100,7 +95,8 @@ impl System {
                     return Err(Error::input(place, message));
                 }
                 ProbeOutcome::Failed(error) => {
-                    warnings.push(format!("{name}: its direct feed-through could not be probed: {error}"));
+                    self.warnings
+                        .push(format!("{name}: its direct feed-through could not be probed: {error}"));
                 }
             }
         }
@@ -108,23 +104,25 @@ impl System {
     }
 
     /// Members whose feed-through is probed.
-    fn probed(&self, network: &Network, names: &Names) -> Vec<usize> {
-        let specs = self.specs();
+    fn probed(&self) -> Vec<usize> {
+        let (network, names) = (&self.network, &self.names);
+        let specs = self.system.specs();
         let wanted = |s: &usize| {
-            let spec = specs.place(names.subsystems[*s].as_str()).map(|n| &self.subsystems[n]);
+            let spec = specs.place(names.subsystems[*s].as_str()).map(|n| &self.system.subsystems[n]);
             match spec.and_then(|spec| spec.feed_through.as_ref()) {
                 Some(FeedThroughSpec::Probe) => true,
                 Some(FeedThroughSpec::Unknown) => false,
-                Some(FeedThroughSpec::Pairs(_)) => self.simulation.probe,
-                None => self.simulation.probe && !network.members[*s].knows_feed_through(),
+                Some(FeedThroughSpec::Pairs(_)) => self.system.simulation.probe,
+                None => self.system.simulation.probe && !network.members[*s].knows_feed_through(),
             }
         };
         (0..network.members.len()).filter(wanted).collect()
     }
 
     /// Methods that take steps back need every subsystem to be able to.
-    pub(super) fn check_way_back(&self, network: &Network, names: &Names) -> Result<(), Error> {
-        let m = &self.method;
+    pub(super) fn check_rollback(&self) -> Result<(), Error> {
+        let (network, names) = (&self.network, &self.names);
+        let m = &self.system.method;
         let needs = |(part, _): &(&dyn Part, &Written)| {
             part.entry().uses == Some((Ability::Restore, Without::Refused))
         };
@@ -149,17 +147,13 @@ impl System {
         ))
     }
 
-    /// Where the feed-through of each subsystem is declared, if the file does.
-    pub(super) fn declared_at(&self, names: &Names) -> Vec<Option<Place>> {
-        let specs = self.specs();
-        let declared = |name: &String| {
-            let spec = &self.subsystems[specs.place(name.as_str())?];
-            match spec.feed_through.as_ref()? {
-                FeedThroughSpec::Pairs(at) => at.place(),
-                _ => None,
-            }
-        };
-        names.subsystems.iter().map(declared).collect()
+    /// Where the feed-through of a member is declared, if the file does.
+    fn declared_at(&self, member: usize) -> Option<Place> {
+        let spec = self.system.specs().place(self.names.subsystems[member].as_str())?;
+        match self.system.subsystems[spec].feed_through.as_ref()? {
+            FeedThroughSpec::Pairs(at) => at.place(),
+            _ => None,
+        }
     }
 }
 

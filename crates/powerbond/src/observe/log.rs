@@ -1,19 +1,19 @@
 //! What a run tells the log while it goes on.
 
-use crate::prepare::Prepared;
+use crate::assemble::Assembled;
 use powerbond_core::observe::{Flow, Observer, StepReport};
 use powerbond_core::step::StepView;
 use serde_json::Value;
 use tracing::{debug, info, trace};
 
 /// Tells the log what is about to run, and with which configuration: once.
-pub fn begin(prepared: &Prepared, config: &Value) {
-    let network = prepared.engine.network();
+pub fn begin(assembled: &Assembled, config: &Value) {
+    let network = assembled.engine.network();
     info!(
-        subsystems = prepared.names.subsystems.len(),
+        subsystems = assembled.names.subsystems.len(),
         inputs = network.n_inputs,
-        bonds = prepared.names.bonds.len(),
-        "prepared; the effective configuration follows"
+        bonds = assembled.names.bonds.len(),
+        "assembled; the effective configuration follows"
     );
     for (section, values) in config.as_object().into_iter().flatten().filter(|(s, _)| *s != "connections") {
         info!(target: "powerbond::config", "{section} = {values}");
@@ -24,9 +24,9 @@ pub fn begin(prepared: &Prepared, config: &Value) {
 }
 
 /// An observer that tells the log of steps: of those that were not plain ones at `debug`, of all at `trace`.
-pub struct Diary;
+pub struct StepLog;
 
-impl Observer for Diary {
+impl Observer for StepLog {
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
         let (t, h) = (step.span.end, step.span.h);
         let norm = report.estimates.first().map(|e| e.norm);

@@ -1,11 +1,11 @@
 //! What a scenario does to a system: signals of inputs that nothing else feeds, connections and tunable parameters.
 
-use super::{Action, Event, Scenario, Value};
+use super::experiment::Experiment;
 use crate::Error;
 use crate::number::short;
-use crate::simulators;
+use crate::scenario::{Action, Event, Scenario, Value};
 use crate::source::At;
-use crate::system::{SimulatorSpec, System};
+use crate::system::{SimulatorSpec, System, open_fmu};
 use powerbond_core::network::{NameIndex, Names, Network, NetworkBuilder, Row, VariableName};
 use powerbond_core::run::{Change, ParameterChange};
 use powerbond_core::subsystem::{Causality, ValueKind, Variable};
@@ -47,8 +47,7 @@ impl Effects {
         system: &System,
         scenario: &Scenario,
         builder: &NetworkBuilder,
-        start: f64,
-        stop: f64,
+        Experiment { start, stop, .. }: Experiment,
         warnings: &mut Vec<String>,
     ) -> Result<Self, Error> {
         let mut effects = Vec::new();
@@ -268,7 +267,7 @@ fn target(
         Causality::Input => Target::Free(start_of(spec, found)),
         Causality::Local => match &spec.simulator {
             SimulatorSpec::Fmu(path, _) => {
-                let fmu = simulators::open(system.folder(), path)?;
+                let fmu = open_fmu(system.folder(), path)?;
                 Target::Parameter(v, parameter(fmu.description(), spec, event, found)?)
             }
             // Whether it can be set is known to the program alone.

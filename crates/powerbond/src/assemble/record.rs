@@ -2,31 +2,32 @@
 
 use super::Column;
 use crate::Error;
+use crate::error::Collector;
 use crate::glob;
 use crate::source::At;
-use crate::system::System;
+use crate::system::Record;
 use powerbond_core::network::{NameIndex, Names, Network, NetworkBuilder, VariableName};
 use powerbond_core::subsystem::Subsystem;
 use powerbond_core::suggest::hint;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-impl System {
-    /// Variables that fit the patterns of `[record]`, subsystem by subsystem.
-    pub(super) fn recorded(&self, builder: &NetworkBuilder) -> Result<Vec<VariableName>, Error> {
-        let offered = Offered::by(builder);
-        let mut kept = vec![false; offered.names.len()];
-        for (patterns, keep) in [(&self.record.variables, true), (&self.record.exclude, false)] {
-            for pattern in patterns {
-                let fitting = offered.fitting(&pattern.value);
-                if fitting.is_empty() && pattern.value != "*" {
-                    return Err(offered.nothing_fits(pattern, builder));
-                }
-                fitting.into_iter().for_each(|i| kept[i] = keep);
+/// Variables that fit the patterns of `[record]`, subsystem by subsystem.
+pub(super) fn recorded(record: &Record, builder: &NetworkBuilder) -> Result<Vec<VariableName>, Error> {
+    let offered = Offered::by(builder);
+    let mut kept = vec![false; offered.names.len()];
+    let mut problems = Collector::new();
+    for (patterns, keep) in [(&record.variables, true), (&record.exclude, false)] {
+        for pattern in patterns {
+            let fitting = offered.fitting(&pattern.value);
+            if fitting.is_empty() && pattern.value != "*" {
+                problems.add(offered.nothing_fits(pattern, builder));
             }
+            fitting.into_iter().for_each(|i| kept[i] = keep);
         }
-        Ok(offered.names.into_iter().zip(kept).filter_map(|(name, kept)| kept.then_some(name)).collect())
     }
+    let names = offered.names.into_iter().zip(kept).filter_map(|(name, kept)| kept.then_some(name));
+    problems.finish(names.collect())
 }
 
 /// Every variable that can be recorded, subsystem by subsystem.

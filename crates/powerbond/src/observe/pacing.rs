@@ -1,7 +1,6 @@
-//! Runs as fast as the clock on the wall: a step is not over before its time has come.
+//! Runs no faster than wall-clock time: a step is not over before its time has come.
 
-use powerbond_core::observe::{EventView, Flow, Observer, StartView, StepReport};
-use powerbond_core::step::StepView;
+use powerbond_core::observe::Flow;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ const SLICE: Duration = Duration::from_millis(100);
 /// What became of a run in real time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RealTime {
-    /// Seconds of the run per second on the wall.
+    /// Seconds of the run per second of wall-clock time.
     pub factor: f64,
     /// The longest time by which a step ended late, in s.
     pub max_lateness: f64,
@@ -23,10 +22,10 @@ pub struct RealTime {
     pub waited: f64,
 }
 
-/// Passes steps on to another observer and then waits until the time of their end has come: `begun + (t − start)/factor`,
-/// whatever happened before, so that delays do not add up.
-pub struct Paced<'a> {
-    watcher: &'a mut dyn Observer,
+/// Waits after each step until the time of its end has come: `begun + (t − start)/factor`, whatever happened before, so that delays
+/// do not add up.
+#[derive(Clone, Debug)]
+pub struct Pacing {
     start: f64,
     begun: Instant,
     steps: u64,
@@ -34,11 +33,11 @@ pub struct Paced<'a> {
     outcome: RealTime,
 }
 
-impl<'a> Paced<'a> {
-    /// `factor` seconds of the run per second on the wall.
-    pub fn new(factor: f64, watcher: &'a mut dyn Observer) -> Self {
+impl Pacing {
+    /// `factor` seconds of the run per second of wall-clock time.
+    pub fn new(factor: f64) -> Self {
         let outcome = RealTime { factor, ..RealTime::default() };
-        Paced { watcher, start: 0.0, begun: Instant::now(), steps: 0, late: 0, outcome }
+        Pacing { start: 0.0, begun: Instant::now(), steps: 0, late: 0, outcome }
     }
 
     /// What became of it.
@@ -46,7 +45,13 @@ impl<'a> Paced<'a> {
         RealTime { late_share: self.late as f64 / self.steps.max(1) as f64, ..self.outcome }
     }
 
-    fn wait_for(&mut self, t: f64) -> Flow {
+    /// The run begins now, at `t`.
+    pub fn begin(&mut self, t: f64) {
+        (self.start, self.begun) = (t, Instant::now());
+    }
+
+    /// Waits until `t` has come, or until `interrupted`.
+    pub fn wait_for(&mut self, t: f64, interrupted: impl Fn() -> bool) -> Flow {
         let due = (t - self.start) / self.outcome.factor;
         let arrived = self.begun.elapsed().as_secs_f64();
         self.steps += 1;
@@ -65,33 +70,11 @@ impl<'a> Paced<'a> {
                 self.outcome.waited += self.begun.elapsed().as_secs_f64() - arrived;
                 return Flow::Continue;
             }
-            if self.watcher.interrupted() {
+            if interrupted() {
                 return Flow::Stop;
             }
             // A wait of years does not fit into a duration.
             std::thread::sleep(Duration::try_from_secs_f64(rest).map_or(SLICE, |rest| rest.min(SLICE)));
         }
-    }
-}
-
-impl Observer for Paced<'_> {
-    fn started(&mut self, start: &StartView<'_>) -> Flow {
-        (self.start, self.begun) = (start.t, Instant::now());
-        self.watcher.started(start)
-    }
-
-    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
-        match self.watcher.accepted(step, report) {
-            Flow::Continue => self.wait_for(step.span.end),
-            Flow::Stop => Flow::Stop,
-        }
-    }
-
-    fn event(&mut self, event: &EventView<'_>) -> Flow {
-        self.watcher.event(event)
-    }
-
-    fn interrupted(&self) -> bool {
-        self.watcher.interrupted()
     }
 }

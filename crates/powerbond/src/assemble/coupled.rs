@@ -1,0 +1,134 @@
+//! The second stage: subsystems are made and coupled, names become indices, feed-through is probed.
+
+use super::experiment::Experiment;
+use super::record::recorded;
+use super::scenario::Effects;
+use super::subsystems::{self, SharedLog};
+use super::timing::{Timed, Timing};
+use super::{declared, open_ends};
+use crate::Error;
+use crate::error::Collector;
+use crate::number::short;
+use crate::source::At;
+use crate::system::{BondPort, System, misfit};
+use powerbond_core::network::{
+    BondSpec, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
+};
+use powerbond_core::subsystem::ValueKind;
+use std::sync::Arc;
+
+/// A system whose subsystems exist and are coupled.
+pub(super) struct Coupled<'a> {
+    pub system: &'a System,
+    pub experiment: Experiment,
+    pub network: Network,
+    pub names: Names,
+    pub recorded: Vec<VariableName>,
+    pub effects: Effects,
+    /// Time per subsystem, in the order of names.
+    pub timings: Vec<Arc<Timing>>,
+    /// What FMUs say.
+    pub log: SharedLog,
+    pub warnings: Vec<String>,
+}
+
+impl<'a> Coupled<'a> {
+    /// The error has everything that is wrong.
+    pub fn of(system: &'a System, experiment: Experiment) -> Result<Self, Error> {
+        let mut warnings = system.notes.clone();
+        let log = SharedLog::default();
+        let (builder, timings) = simulators(system, &log, &mut warnings)?;
+        let mut problems = Collector::new();
+        let recorded = problems.keep_or(Vec::new(), recorded(&system.record, &builder));
+        let effects = match &system.scenario {
+            Some(scenario) => {
+                let effects = Effects::new(system, scenario, &builder, experiment, &mut warnings);
+                problems.keep_or(Effects::default(), effects)
+            }
+            None => Effects::default(),
+        };
+        let builder = couple(system, builder, &effects, experiment, &mut problems, &mut warnings);
+        let builder = recorded.iter().cloned().fold(builder, NetworkBuilder::record);
+        let built = builder.build().map_err(|e| Error::input(system.place_of(&e), system.advise(&e)));
+        let built = problems.keep(built);
+        let (network, names) = problems.finish_some(built)?;
+        let mut coupled =
+            Coupled { system, experiment, network, names, recorded, effects, timings, log, warnings };
+        coupled.probe_feed_through()?;
+        system.method.correction.settle_gains(&mut coupled.network, &coupled.names)?;
+        Ok(coupled)
+    }
+}
+
+/// Makes every subsystem, in name order, each with something that takes its time.
+fn simulators(
+    system: &System,
+    log: &SharedLog,
+    warnings: &mut Vec<String>,
+) -> Result<(NetworkBuilder, Vec<Arc<Timing>>), Error> {
+    let mut builder = NetworkBuilder::new();
+    let mut timings = Vec::new();
+    let mut ordered: Vec<_> = system.subsystems.iter().collect();
+    ordered.sort_by(|a, b| a.name.value.cmp(&b.name.value));
+    let mut problems = Collector::new();
+    for spec in ordered {
+        let made = subsystems::make(system, spec, log, warnings).and_then(|made| declared::apply(spec, made));
+        if let Some(simulator) = problems.keep(made) {
+            let (timed, timing) = Timed::new(simulator);
+            timings.push(timing);
+            builder = builder.subsystem(&spec.name.value, Box::new(timed));
+        }
+    }
+    problems.finish((builder, timings))
+}
+
+/// Adds connections, external inputs and bonds.
+fn couple(
+    system: &System,
+    mut builder: NetworkBuilder,
+    effects: &Effects,
+    experiment: Experiment,
+    problems: &mut Collector,
+    warnings: &mut Vec<String>,
+) -> NetworkBuilder {
+    for c in &system.connections {
+        builder = builder.connection(ConnectionSpec {
+            from: c.from.iter().map(|(name, gain)| (name.value.clone(), *gain)).collect(),
+            to: c.to.value.clone(),
+            offset: c.offset,
+            convert_units: c.convert_units,
+        });
+    }
+    for (name, signal) in &system.inputs {
+        let signal = signal.signal(system.folder(), &name.value.to_string());
+        let Some(signal) = problems.keep(signal) else { continue };
+        warnings.extend(open_ends::still(name, &signal, experiment.start, experiment.stop));
+        // What has no such variable is refused when the network is built.
+        let kind = builder.variable_of(&name.value).map_or(ValueKind::Real, |(_, v)| v.kind);
+        if let Some(x) = misfit(&signal, kind) {
+            let message = format!("`{}` is {}; {} does not fit", name.value, kind.noun(), short(x));
+            problems.add(Error::input(name.place(), message));
+        }
+        builder = builder.external(name.value.clone(), effects.change(&name.value, signal));
+    }
+    let forced = effects.inputs(system);
+    let forced_names: Vec<VariableName> = forced.iter().map(|(name, _)| name.clone()).collect();
+    warnings.extend(open_ends::unfed(system, &builder, &forced_names));
+    warnings.extend(open_ends::unknown_units(system, &builder));
+    for (name, start) in forced {
+        let signal = effects.change(&name, start);
+        builder = builder.external(name, signal);
+    }
+    let plain = |names: &[At<VariableName>]| names.iter().map(|n| n.value.clone()).collect();
+    for bond in &system.bonds {
+        let port = |p: &BondPort| PortSpec {
+            inputs: plain(&p.inputs),
+            outputs: plain(&p.outputs),
+            sign: p.sign.value,
+            ratio: p.ratio,
+        };
+        let ports = bond.ports.iter().map(port).collect();
+        builder = builder.bond(BondSpec { name: bond.name.value.clone(), ports });
+    }
+    builder
+}

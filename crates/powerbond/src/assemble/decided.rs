@@ -1,0 +1,164 @@
+//! The third stage: what the method does with this system. From it the engine is made.
+
+use super::Assembled;
+use super::coupled::Coupled;
+use super::inputs::{followed, twins};
+use super::record::{columns, port_names};
+use crate::Error;
+use crate::catalogue::controllers::Controller;
+use crate::catalogue::{self, Chosen, Class, Context, Method, is_discrete};
+use powerbond_core::feed_through::identify::Identifier;
+use powerbond_core::hold::InputFeed;
+use powerbond_core::observe::verdict::{Circumstances, Verdict};
+use powerbond_core::run::{Engine, Policies, Settings};
+use powerbond_core::time::EndRule;
+
+/// Who is held, fed and refreshed how, and in what steps.
+pub(super) struct Decided {
+    /// Hold order of each input.
+    holds: Vec<u8>,
+    /// Sub-steps of each member in a macro step.
+    rates: Vec<u32>,
+    controller: Chosen<Controller>,
+    /// Constant or first step, in s.
+    step: f64,
+    /// All steps are multiples of this, in s.
+    quantum: Option<f64>,
+    /// Members that are read again after each step.
+    refresh: Vec<usize>,
+    classes: Vec<Class>,
+    feeds: Vec<InputFeed>,
+    identifier: Option<Identifier>,
+}
+
+impl Coupled<'_> {
+    /// Everything that depends on both the method and the system.
+    pub fn decide(&mut self) -> Result<Decided, Error> {
+        let holds = self.holds()?;
+        let rates = self.rates()?;
+        self.warn_of_holds(&holds, &rates);
+        if self.system.method.slopes.value {
+            let warnings = self.slope_warnings(&holds)?;
+            self.warnings.extend(warnings);
+        }
+        self.warn_of_first_step();
+        let (controller, step) = self.steering();
+        let quantum = self.own_steps(&rates, step, !controller.is_constant())?;
+        let refresh = self.refreshed()?;
+        let classes = self.network.members.iter().map(Class::of).collect();
+        let wanted = &self.system.method.values_only;
+        let feeds = catalogue::feeds(&mut self.network, &self.names, wanted, &refresh)?;
+        let identifier = self.identifier(&refresh)?;
+        Ok(Decided { holds, rates, controller, step, quantum, refresh, classes, feeds, identifier })
+    }
+
+    /// The engine and everything around it.
+    pub fn assemble(mut self, decided: Decided) -> Result<Assembled, Error> {
+        let adaptive = !decided.controller.is_constant();
+        let (policies, estimators, method) = self.policies(&decided)?;
+        let Decided { holds, rates, step, quantum, refresh, classes, feeds, .. } = decided;
+        let (start, stop) = (self.experiment.start, self.experiment.stop);
+        let Coupled { network, names, effects, warnings, .. } = &mut self;
+        let verdict = Verdict::new(
+            network,
+            &Circumstances {
+                holds: (0..holds.len()).map(|i| followed(network, &rates, i, holds[i])).collect(),
+                corrects: policies.correction.is_some(),
+                refresh: refresh.clone(),
+                twins: twins(network),
+                discrete: (0..holds.len()).map(|i| is_discrete(network, i)).collect(),
+                start,
+                stop,
+            },
+        );
+        let changes = effects.changes(network, names, warnings);
+        let settings = Settings { changes, quantum, refresh: refresh.clone(), ..self.settings() };
+        Ok(Assembled {
+            refreshed: refresh,
+            ports: port_names(&self.network, &self.names),
+            columns: columns(&self.names, self.recorded),
+            engine: Engine::new(self.network, policies, settings),
+            names: self.names,
+            method,
+            estimators,
+            adaptive,
+            timings: self.timings,
+            rates,
+            start,
+            stop,
+            step,
+            warnings: self.warnings,
+            verdict,
+            classes,
+            feeds,
+            log: self.log,
+        })
+    }
+
+    /// The policies, the names of the estimators among them, and the method with every knob as it is used.
+    fn policies(&self, decided: &Decided) -> Result<(Policies, Vec<&'static str>, Method), Error> {
+        let Coupled { system, experiment, network, names, .. } = self;
+        let bond = |&b: &usize| (system.bonds[b].tolerance, system.bonds[b].energy_scale);
+        let context = &Context {
+            network,
+            names,
+            holds: &decided.holds,
+            variable_hold: system.method.hold.varies(),
+            feeds: &decided.feeds,
+            rates: &decided.rates,
+            start: experiment.start,
+            duration: experiment.duration(),
+            step: decided.step,
+            steered_by_jumps: system.method.is_steered_by_jumps(),
+            bonds: names.bond_order.iter().map(bond).collect(),
+        };
+        let mut method = Method { controller: decided.controller.clone(), ..system.method.clone() };
+        self.check_rollback()?;
+        let (mut estimators, mut labels) = (Vec::new(), Vec::new());
+        for chosen in std::iter::once(&mut method.estimator).chain(&mut method.monitors) {
+            if let Some(estimator) = chosen.make(context)? {
+                estimators.push(estimator);
+                labels.push(chosen.name());
+            }
+        }
+        if !method.controller.is_constant() && method.estimator.is_none() {
+            return Err(Error::input(
+                method.controller.written.entry.clone(),
+                format!(
+                    "controller `{}` needs an estimator to steer by; add `estimator = {{ kind = \"energy\", … }}`, \"predictor\", \"jump\" or \"richardson\"",
+                    method.controller.name()
+                ),
+            ));
+        }
+        let policies = Policies {
+            schedule: method.schedule.make(context)?,
+            extrapolation: method.hold.make(context),
+            correction: method.correction.make(context)?,
+            estimators,
+            controller: method.controller.make(context)?,
+            identifier: decided.identifier.clone(),
+        };
+        Ok((policies, labels, method))
+    }
+
+    /// What the file alone decides of the engine's settings.
+    fn settings(&self) -> Settings {
+        let (s, method) = (&self.system.simulation, &self.system.method);
+        Settings {
+            worker_threads: s.worker_threads,
+            end_rule: match s.end {
+                EndRule::Exact if method.is_steered_by_jumps() => EndRule::Halved,
+                rule => rule,
+            },
+            land_on: s.output_interval.as_ref().filter(|_| s.land_on_output.value).map(|d| d.value),
+            quadrature: method.quadrature,
+            initial: s.initial,
+            loops: s.loops,
+            start_up: method.start_up,
+            sample_feed_through: true,
+            output_derivatives: method.slopes.value,
+            allow_nonfinite: s.allow_nonfinite,
+            ..Settings::new(self.experiment.start, self.experiment.stop)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! From a description to something that runs, in stages: [`Experiment`] (times), [`Coupled`] (models are made, names become
+//! indices), [`Decided`] (what the method does with this system), [`Assembled`] (the engine and everything around it).
+
+mod experiment;
+mod subsystems;
+mod declared;
+mod timing;
+mod scenario;
+mod record;
+mod open_ends;
+mod coupled;
+mod inputs;
+mod members;
+mod decided;
+mod warnings;
+mod explain;
+
+pub(crate) use experiment::default_step;
+pub use subsystems::SharedLog;
+pub use timing::Timing;
+pub(crate) use warnings::{engine_warnings, loop_path, loop_text};
+
+use crate::Error;
+use crate::catalogue::{Class, Method};
+use crate::system::System;
+use coupled::Coupled;
+use experiment::Experiment;
+use powerbond_core::hold::InputFeed;
+use powerbond_core::network::{Names, VariableName};
+use powerbond_core::observe::verdict::Verdict;
+use powerbond_core::observe::{Both, Observer};
+use powerbond_core::run::{Engine, Outcome};
+use std::sync::Arc;
+
+/// Where the value of a recorded variable is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Input i.
+    Input(usize),
+    /// Output i.
+    Output(usize),
+    /// Probe i.
+    Probe(usize),
+}
+
+/// A system that is ready to run.
+pub struct Assembled {
+    /// The engine.
+    pub engine: Engine,
+    /// Names behind its indices.
+    pub names: Names,
+    /// Names of the ports of each bond, unique within it.
+    pub ports: Vec<Vec<String>>,
+    /// What is recorded, by name and place.
+    pub columns: Vec<(VariableName, Column)>,
+    /// The method with every knob as it is used.
+    pub method: Method,
+    /// Names of the estimators; the first one drives the step size.
+    pub estimators: Vec<&'static str>,
+    /// The first estimator drives the step size.
+    pub adaptive: bool,
+    /// Time per subsystem, in the order of `names.subsystems`.
+    pub timings: Vec<Arc<Timing>>,
+    /// Sub-steps of each subsystem in a macro step.
+    pub rates: Vec<u32>,
+    /// Start of the run, in s.
+    pub start: f64,
+    /// End of the run, in s.
+    pub stop: f64,
+    /// Constant or first step, in s.
+    pub step: f64,
+    /// Members that re-read their outputs after each step.
+    pub refreshed: Vec<usize>,
+    /// What the user should know before trusting the run.
+    pub warnings: Vec<String>,
+    /// Watches the run and judges it.
+    pub verdict: Verdict,
+    /// What each subsystem can do.
+    pub classes: Vec<Class>,
+    /// What the subsystem of each input is given.
+    pub feeds: Vec<InputFeed>,
+    /// What FMUs said.
+    pub log: SharedLog,
+}
+
+impl Assembled {
+    /// Makes the whole run; errors get names.
+    pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        let outcome = self.engine.run(&mut Both(&mut self.verdict, observer));
+        outcome.map_err(|error| self.explain(&error))
+    }
+
+    /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
+    pub fn unit(&self, column: Column) -> &str {
+        let network = self.engine.network();
+        let variable = match column {
+            Column::Input(i) => network.input_variable(i),
+            Column::Output(o) => network.output_variable(o),
+            Column::Probe(p) => network.probe_variable(p),
+        };
+        variable.unit.as_ref().map_or("", |u| u.symbol.as_str())
+    }
+}
+
+impl System {
+    /// Checks everything and makes the engine.
+    pub fn assemble(&self) -> Result<Assembled, Error> {
+        self.validate()?;
+        let mut coupled = Coupled::of(self, Experiment::of(self)?)?;
+        let decided = coupled.decide()?;
+        coupled.assemble(decided)
+    }
+}

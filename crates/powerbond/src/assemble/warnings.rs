@@ -1,0 +1,92 @@
+//! What should be known before a run is trusted, in words.
+
+use super::Assembled;
+use crate::number::short;
+use powerbond_core::feed_through::AlgebraicLoop;
+use powerbond_core::network::Names;
+use powerbond_core::run::Engine;
+
+impl Assembled {
+    /// What is only known after a run.
+    pub fn late_warnings(&self) -> Vec<String> {
+        let shares = self.engine.shares_of_identified_use().into_iter().filter(|(_, share)| *share < 0.5);
+        let warning = |(s, share): (usize, f64)| {
+            format!(
+                "the feed-through of `{}` could be identified with enough certainty in {:.0} % of the steps only: elsewhere the \
+                 correction did without it. Constant steps with a zero-order hold and gains that vary hide it; where the subsystem \
+                 gives ∂y/∂u or can be re-read, feed_through = \"model\" needs no identification",
+                self.names.subsystems[s],
+                100.0 * share
+            )
+        };
+        shares.map(warning).collect()
+    }
+}
+
+/// Input, output, input, … of a loop, in the direction in which values travel.
+pub(crate) fn loop_path(found: &AlgebraicLoop, names: &Names) -> Vec<String> {
+    let step = |&(input, output): &(usize, usize)| {
+        [names.inputs[input].to_string(), names.outputs[output].to_string()]
+    };
+    found.path.iter().flat_map(step).collect()
+}
+
+/// A loop in one line, back to where it began.
+pub(crate) fn loop_text(found: &AlgebraicLoop, names: &Names) -> String {
+    let path = loop_path(found, names);
+    let first = path.first().cloned().unwrap_or_default();
+    path.iter().cloned().chain([first]).collect::<Vec<_>>().join(" → ")
+}
+
+/// What the engine cannot do on this system, known before the run.
+pub(crate) fn engine_warnings(engine: &Engine, names: &Names) -> Vec<String> {
+    let name = |s: usize| &names.subsystems[s];
+    let unknown = engine.structure().unknown.iter().map(|&s| {
+        format!(
+            "`{}` does not say which outputs depend on which inputs at the same instant: algebraic loops through it are not seen. \
+             Declare them with `feed_through = [[\"output\", \"input\"], …]`, or write `feed_through = \"probe\"`",
+            name(s)
+        )
+    });
+    let loops = engine.unsolved_loops().iter().map(|found| {
+        let network = engine.network();
+        let unable = |&&i: &&usize| !network.members[network.owner_of_input[i]].capabilities.can_refresh;
+        let who = found.inputs.iter().find(unable).map_or("a subsystem", |&i| name(network.owner_of_input[i]));
+        format!(
+            "algebraic loop `{}`: it is solved at the start, but not in the run, since the outputs of `{who}` cannot be re-read with \
+             other inputs while time stands still. Every exchange lags a step behind, which is stable for small loop gains only; \
+             `powerbond check` tells the gain",
+            loop_text(found, names)
+        )
+    });
+    let deaf = engine.deaf_to_events().iter().map(|&s| {
+        format!(
+            "`{}` passes a discontinuity of its inputs on at the same instant, but its outputs cannot be re-read with the new inputs \
+             while time stands still: after the discontinuity they lag a step behind",
+            name(s)
+        )
+    });
+    let moved = engine.moved_jumps().iter().map(|moved| {
+        let what = moved.input.map_or("a change of the scenario".to_owned(), |i| {
+            format!("the discontinuity of `{}`", names.inputs[i])
+        });
+        format!(
+            "{what} at {} s comes at {} s: steps are multiples of what a subsystem steps in",
+            short(moved.from),
+            short(moved.to)
+        )
+    });
+    unknown.chain(loops).chain(deaf).chain(moved).chain(early_end(engine)).collect()
+}
+
+/// Steps that are multiples of something may not fit into the run.
+fn early_end(engine: &Engine) -> Option<String> {
+    let (end, stop) = (engine.planned_end(), engine.settings().stop);
+    (end < stop).then(|| {
+        format!(
+            "the run ends at {} s instead of {} s: steps are multiples of what a subsystem steps in, and the rest is none",
+            short(end),
+            short(stop)
+        )
+    })
+}

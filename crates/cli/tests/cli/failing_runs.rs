@@ -37,7 +37,7 @@ fn json_ends_with_the_summary_of_a_failed_run_too() {
     let ran = lab.run(&[UNSTABLE, &["--json"]].concat());
     assert_eq!(ran.code, 4, "{}", ran.err);
     let last: Value = serde_json::from_str(ran.out.lines().last().expect("a line")).unwrap();
-    assert_eq!(last, lab.summary());
+    assert_eq!(last, lab.summary_with_folder());
     assert_eq!(last["outcome"], "failed");
 }
 

@@ -29,13 +29,13 @@ fn rows(lab: &Lab, folder: &str) -> usize {
     Csv::read(&lab.dir.join(folder).join("results.csv")).rows.len()
 }
 
-/// Starts a slow run, and waits until it has a summary in `folder`.
+/// Starts a slow run, and waits until it has begun its tables in `folder`.
 fn begun(lab: &Lab, options: &[&str], folder: &str) -> Child {
     let child = lab.command(&[SLOW, options].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.expect("it starts");
     let since = Instant::now();
-    while !lab.dir.join(folder).join("summary.json").exists() {
-        assert!(since.elapsed() < Duration::from_secs(60), "no summary in {folder}");
+    while !lab.dir.join(folder).join("energy.csv").exists() {
+        assert!(since.elapsed() < Duration::from_secs(60), "no tables in {folder}");
         std::thread::sleep(Duration::from_millis(5));
     }
     child

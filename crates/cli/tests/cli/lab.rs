@@ -97,6 +97,13 @@ impl Lab {
         self
     }
 
+    /// As the last line of `--json` has it.
+    pub fn summary_with_folder(&self) -> Value {
+        let mut summary = self.summary();
+        summary["folder"] = "out".into();
+        summary
+    }
+
     pub fn results(&self) -> Csv {
         Csv::read(&self.dir.join("out/results.csv"))
     }

@@ -95,5 +95,5 @@ fn json_is_one_object_per_line_and_ends_with_the_summary() {
     let lines: Vec<serde_json::Value> = ran.out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     let (last, before) = lines.split_last().unwrap();
     assert!(before.iter().all(|line| line["event"] == "progress"));
-    assert_eq!(*last, lab.summary());
+    assert_eq!(*last, lab.summary_with_folder());
 }

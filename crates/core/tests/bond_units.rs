@@ -4,7 +4,7 @@ mod common;
 
 use common::ABLE;
 use powerbond_core::network::{
-    BondSpec, BuildError, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
+    BondSpec, BuildErrors, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
 };
 use powerbond_core::subsystem::{Causality, SubsystemError, Variable};
 use powerbond_models::{Built, Equations, InputPolynomial, variable};
@@ -47,7 +47,7 @@ fn shaft(
     torque: &'static str,
     speeds: [&'static str; 2],
     ratio: f64,
-) -> Result<(Network, Names), BuildError> {
+) -> Result<(Network, Names), BuildErrors> {
     let name = |text: &str| VariableName::parse(text).unwrap();
     let connection = |from: &str, to: &str| ConnectionSpec {
         from: vec![(name(from), 1.0)],

@@ -5,15 +5,17 @@ mod feeds;
 
 use super::wiring::{Row, Wiring};
 use super::{
-    BondSpec, BuildError, ConnectionSpec, External, InputScale, Member, NameIndex, Network, Problem, Subject,
-    VariableName,
+    BondSpec, BuildError, BuildErrors, ConnectionSpec, External, InputScale, Member, NameIndex, Network,
+    Problem, Subject, VariableName,
 };
 use crate::feed_through::{Evidence, FeedThroughPair, GainSource};
 use crate::subsystem::{Binding, Causality, FeedThrough, Info, Packet, Subsystem, Variable};
 use crate::suggest::{closest, hint};
 use crate::time::signal::Signal;
 use crate::units::Unit;
+use bonds::Sides;
 use feeds::Fed;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// The names behind the indices of a [`Network`].
@@ -48,6 +50,27 @@ pub struct NetworkBuilder {
     externals: Vec<(VariableName, Signal)>,
     bonds: Vec<BondSpec>,
     records: Vec<VariableName>,
+    /// How often the nearest name was searched for.
+    searches: Cell<usize>,
+}
+
+/// A search costs in proportion to how many names there are: a file in which everything is called otherwise is told so in time.
+const MAX_SEARCHES: usize = 100;
+
+/// What is wrong so far.
+#[derive(Default)]
+struct Errors(Vec<BuildError>);
+
+impl Errors {
+    /// The value, or none and its error is kept.
+    fn keep<T>(&mut self, result: Result<T, BuildError>) -> Option<T> {
+        result.map_err(|error| self.0.push(error)).ok()
+    }
+
+    /// Everything that is wrong, if anything is; nothing stays.
+    fn take(&mut self) -> Result<(), BuildErrors> {
+        if self.0.is_empty() { Ok(()) } else { Err(BuildErrors(std::mem::take(&mut self.0))) }
+    }
 }
 
 /// A subsystem, and where the names of its variables are.
@@ -124,23 +147,27 @@ impl NetworkBuilder {
     }
 
     /// Checks everything and makes the network. Subsystems, bonds and sums are put in name order, so that the
-    /// order of listing changes no bit of the results.
-    pub fn build(mut self) -> Result<(Network, Names), BuildError> {
+    /// order of listing changes no bit of the results. The error has all that is wrong, without what follows from it: what
+    /// feeds the sides of bonds is looked at once every name and connection is sound.
+    pub fn build(mut self) -> Result<(Network, Names), BuildErrors> {
         self.subsystems.sort_by(|a, b| a.name.cmp(&b.name));
         self.places = self.subsystems.iter().map(|s| s.name.clone()).collect();
-        if let Some(pair) = self.subsystems.windows(2).find(|w| w[0].name == w[1].name) {
+        let mut errors = Errors::default();
+        for pair in self.subsystems.chunk_by(|a, b| a.name == b.name).filter(|same| same.len() > 1) {
             let name = pair[0].name.clone();
-            return Err(BuildError {
-                subject: Subject::Subsystem(name.clone()),
-                problem: Problem::DuplicateSubsystem { name },
-            });
+            let subject = Subject::Subsystem(name.clone());
+            errors.0.push(BuildError { subject, problem: Problem::DuplicateSubsystem { name } });
         }
         let mut names = Names::default();
-        let packets = self.resolve_packets(&mut names)?;
-        let feeds = self.resolve_feeds()?;
-        let (bindings, places) = self.bindings(&feeds, &mut names)?;
+        let (packets, failed) = self.resolve_packets(&mut names, &mut errors);
+        let feeds = self.resolve_feeds(&failed, &mut errors);
+        let sides = self.resolve_sides(&mut errors);
+        let records = self.resolve_records(&mut errors);
+        errors.take()?;
+        let (bindings, places) = self.bindings(&feeds, &sides, &records, &mut names);
         let (wiring, externals) = self.wire(&feeds, &places);
-        let bonds = self.resolve_bonds(&wiring, &places, &mut names)?;
+        let bonds = self.resolve_bonds(&sides, &wiring, &places, &mut names, &mut errors);
+        errors.take()?;
         let mut network = Network {
             members: Vec::new(),
             wiring,
@@ -160,8 +187,9 @@ impl NetworkBuilder {
             evaluation_order: Vec::new(),
         };
         for (Named { name, simulator, .. }, binding) in self.subsystems.into_iter().zip(bindings) {
-            network.add(&name, simulator, binding)?;
+            errors.keep(network.add(&name, simulator, binding));
         }
+        errors.take()?;
         network.external_of_input = vec![None; network.n_inputs];
         for (e, external) in network.externals.iter().enumerate() {
             network.external_of_input[external.input] = Some(e);
@@ -175,10 +203,12 @@ impl NetworkBuilder {
     fn bindings(
         &self,
         feeds: &BTreeMap<Place, Fed>,
+        sides: &[Vec<Vec<Sides>>],
+        records: &[Place],
         names: &mut Names,
-    ) -> Result<(Vec<Binding>, Places), BuildError> {
-        let used = self.outputs_used(feeds)?;
-        let probes = self.probes(feeds, &used)?;
+    ) -> (Vec<Binding>, Places) {
+        let used = self.outputs_used(feeds, sides);
+        let probes = self.probes(feeds, &used, records);
         let (mut bindings, mut places) = (Vec::new(), Places::default());
         let parts = self.subsystems.iter().zip(used).zip(probes).enumerate();
         for (s, ((Named { name, simulator, .. }, outputs), probes)) in parts {
@@ -198,7 +228,13 @@ impl NetworkBuilder {
             let feed_through = bound_feed_through(info, &inputs, &outputs);
             bindings.push(Binding { inputs, outputs, probes, feed_through });
         }
-        Ok((bindings, places))
+        (bindings, places)
+    }
+
+    /// The places of what is recorded.
+    fn resolve_records(&self, errors: &mut Errors) -> Vec<Place> {
+        let found = |(n, name)| self.find(name, None, Subject::Record(n));
+        self.records.iter().enumerate().filter_map(|record| errors.keep(found(record))).collect()
     }
 
     /// Variables of each subsystem that are recorded and not exchanged.
@@ -206,19 +242,19 @@ impl NetworkBuilder {
         &self,
         feeds: &BTreeMap<Place, Fed>,
         used: &[Vec<usize>],
-    ) -> Result<Vec<Vec<usize>>, BuildError> {
+        records: &[Place],
+    ) -> Vec<Vec<usize>> {
         let mut probes: Vec<Vec<usize>> = vec![Vec::new(); self.subsystems.len()];
         let count = |s: &Named| s.simulator.info().variables.len();
         let mut read: Vec<Vec<bool>> = self.subsystems.iter().map(|s| vec![false; count(s)]).collect();
         feeds.keys().for_each(|&(s, v)| read[s][v] = true);
         read.iter_mut().zip(used).for_each(|(read, used)| used.iter().for_each(|&v| read[v] = true));
-        for (n, name) in self.records.iter().enumerate() {
-            let (s, v) = self.find(name, None, Subject::Record(n))?;
+        for &(s, v) in records {
             if !std::mem::replace(&mut read[s][v], true) {
                 probes[s].push(v);
             }
         }
-        Ok(probes)
+        probes
     }
 
     /// `u = L y + offset`, and the inputs that follow signals, which are taken out of the builder.
@@ -252,7 +288,8 @@ impl NetworkBuilder {
     ) -> Result<(usize, usize), BuildError> {
         let fail = |problem| Err(BuildError { subject: subject.clone(), problem });
         let Some(s) = self.places.place(&name.subsystem) else {
-            let suggestion = closest(&name.subsystem, self.subsystems.iter().map(|s| s.name.as_str()));
+            let names = || self.subsystems.iter().map(|s| s.name.as_str());
+            let suggestion = self.may_search().then(|| closest(&name.subsystem, names())).flatten();
             return fail(Problem::NoSubsystem {
                 name: name.subsystem.clone(),
                 suggestion: suggestion.map(str::to_owned),
@@ -265,7 +302,8 @@ impl NetworkBuilder {
                 return fail(Problem::NotANumber { name: name.clone(), kind: packet.kind.noun() });
             }
             let fitting = info.variables.iter().filter(|v| wanted.is_none_or(|w| w == v.causality));
-            let hint = hint(&name.variable, fitting.map(|v| v.name.as_str()));
+            let fitting = fitting.map(|v| v.name.as_str());
+            let hint = if self.may_search() { hint(&name.variable, fitting) } else { String::new() };
             return fail(Problem::NoVariable { kind: info.kind.clone(), name: name.clone(), wanted, hint });
         };
         match wanted {
@@ -276,6 +314,11 @@ impl NetworkBuilder {
             }),
             _ => Ok((s, v)),
         }
+    }
+
+    /// Whether the nearest of all names may be searched for once more.
+    fn may_search(&self) -> bool {
+        self.searches.replace(self.searches.get() + 1) < MAX_SEARCHES
     }
 
     /// A variable that is no number, and its place.

@@ -12,7 +12,7 @@ pub use builder::{Names, NetworkBuilder};
 pub use description::{BondSpec, ConnectionSpec, PortSpec, VariableName};
 pub use name_index::NameIndex;
 pub use packets::Packets;
-pub use problem::{BuildError, Problem, Subject};
+pub use problem::{BuildError, BuildErrors, Problem, Subject};
 pub use wiring::{Row, Wiring};
 
 use crate::energy::Bonds;

@@ -164,3 +164,20 @@ impl fmt::Display for BuildError {
 }
 
 impl std::error::Error for BuildError {}
+
+/// Everything that was found wrong with a description: at least one error, in no particular order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BuildErrors(pub Vec<BuildError>);
+
+/// One line each.
+impl fmt::Display for BuildErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            let end = if i > 0 { "\n" } else { "" };
+            write!(f, "{end}{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for BuildErrors {}

@@ -15,6 +15,7 @@ use powerbond_core::network::{
     BondSpec, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
 };
 use powerbond_core::subsystem::ValueKind;
+use powerbond_core::time::signal::Signal;
 use std::sync::Arc;
 
 /// A system whose subsystems exist and are coupled.
@@ -49,7 +50,7 @@ impl<'a> Coupled<'a> {
         };
         let builder = couple(system, builder, &effects, experiment, &mut problems, &mut warnings);
         let builder = recorded.iter().cloned().fold(builder, NetworkBuilder::record);
-        let built = builder.build().map_err(|e| Error::input(system.place_of(&e), system.advise(&e)));
+        let built = builder.build().map_err(|errors| system.refused(&errors));
         let built = problems.keep(built);
         let (network, names) = problems.finish_some(built)?;
         let mut coupled =
@@ -101,7 +102,8 @@ fn couple(
     }
     for (name, signal) in &system.inputs {
         let signal = signal.signal(system.folder(), &name.value.to_string());
-        let Some(signal) = problems.keep(signal) else { continue };
+        // Goes on with something, so that nothing else is missed.
+        let signal = problems.keep_or(Signal::Constant(0.0), signal);
         warnings.extend(open_ends::still(name, &signal, experiment.start, experiment.stop));
         // What has no such variable is refused when the network is built.
         let kind = builder.variable_of(&name.value).map_or(ValueKind::Real, |(_, v)| v.kind);

@@ -2,12 +2,13 @@
 
 use super::{Assembled, loop_text};
 use crate::Error;
+use crate::error::Collector;
 use crate::source::{At, Place};
 use crate::system::{SimulatorSpec, System};
 use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
 use powerbond_core::feed_through::Structure;
-use powerbond_core::network::{BuildError, Problem, Subject, VariableName};
+use powerbond_core::network::{BuildError, BuildErrors, Problem, Subject, VariableName};
 use powerbond_core::subsystem::Span;
 
 impl Assembled {
@@ -133,8 +134,15 @@ impl Assembled {
 }
 
 impl System {
+    /// What is wrong with the description, in words and with places.
+    pub(super) fn refused(&self, errors: &BuildErrors) -> Error {
+        let mut problems = Collector::new();
+        errors.0.iter().for_each(|e| problems.add(Error::input(self.place_of(e), self.advise(e))));
+        problems.into_error()
+    }
+
     /// An error of the description in words, with what is known of built-in models.
-    pub(super) fn advise(&self, error: &BuildError) -> String {
+    fn advise(&self, error: &BuildError) -> String {
         let parameter = |name: &VariableName| {
             let spec = self.subsystems.iter().find(|s| s.name.value == name.subsystem)?;
             let SimulatorSpec::Model(model) = &spec.simulator else { return None };
@@ -149,7 +157,7 @@ impl System {
     }
 
     /// Where the subject of a build error stands.
-    pub(super) fn place_of(&self, error: &BuildError) -> Option<Place> {
+    fn place_of(&self, error: &BuildError) -> Option<Place> {
         let named = |mut written: Box<dyn Iterator<Item = &At<VariableName>> + '_>| {
             written.find(|name| is_about(&error.problem, &name.value)).and_then(At::place)
         };

@@ -1,6 +1,7 @@
 //! From what a file names to something that steps: a built-in model or an FMU.
 
 use crate::Error;
+use crate::error::Collector;
 use crate::source::At;
 use crate::system::{
     Factory, FeedThroughSpec, FmuOptions, Given, Order, SimulatorSpec, SubsystemSpec, System, open_fmu,
@@ -115,11 +116,14 @@ fn fmu(
         log: log.sink(),
         ..Options::default()
     };
+    let mut problems = Collector::new();
     for (name, given) in spec.parameters.iter().chain(&spec.start) {
-        let (is_parameter, value) = fmu_value(fmu.description(), name, given)?;
+        let value = problems.keep(fmu_value(fmu.description(), name, given));
+        let Some((is_parameter, value)) = value else { continue };
         let list = if is_parameter { &mut options.parameters } else { &mut options.start };
         list.push((name.value.clone(), value));
     }
+    problems.finish(())?;
     let name = &spec.name.value;
     let model = &fmu.description().model_name;
     debug!(subsystem = name, path = %path.value.display(), model, "loading an FMU");

@@ -151,17 +151,21 @@ impl Collector {
 
     /// `value` if nothing was wrong, else everything that was.
     pub fn finish<T>(self, value: T) -> Result<T, Error> {
-        match self.other {
-            Some(other) => Err(other),
-            None if self.problems.is_empty() => Ok(value),
-            None => Err(Error::Input(Problems::several(self.problems))),
-        }
+        if self.is_clean() { Ok(value) } else { Err(self.into_error()) }
+    }
+
+    /// The error. Something must have been wrong.
+    pub fn into_error(self) -> Error {
+        debug_assert!(!self.is_clean(), "an error that says nothing");
+        self.other.unwrap_or_else(|| Error::Input(Problems::several(self.problems)))
     }
 
     /// As [`Collector::finish`], of a value that is there whenever nothing was wrong.
     pub fn finish_some<T>(self, value: Option<T>) -> Result<T, Error> {
-        self.finish(())?;
-        Ok(value.expect("what is missing was kept as an error"))
+        match value {
+            Some(value) => self.finish(value),
+            None => Err(self.into_error()),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Given;
 use crate::Error;
+use crate::error::Collector;
 use crate::source::At;
 use powerbond_core::subsystem::wrapper::Wrapper;
 use powerbond_core::subsystem::{Info, Subsystem};
@@ -33,14 +34,17 @@ pub trait Factory: Send + Sync {
 impl Factory for &'static ModelSpec {
     fn make(&self, order: &Order<'_>) -> Result<Box<dyn Subsystem>, Error> {
         let mut parameters: Vec<(String, ParameterValue)> = Vec::new();
+        let mut problems = Collector::new();
         for (name, given) in order.parameters {
-            let Some(value) = given.parameter() else {
-                let message = format!("`{}` is a list; a number or a word is needed", name.value);
-                return Err(Error::input(name.place(), message));
-            };
-            self.check(&name.value, &value).map_err(|e| Error::input(name.place(), e.to_string()))?;
-            parameters.push((name.value.clone(), value));
+            let fail = |message: String| Error::input(name.place(), message);
+            let list = || fail(format!("`{}` is a list; a number or a word is needed", name.value));
+            let checked = given.parameter().ok_or_else(list).and_then(|value| {
+                self.check(&name.value, &value).map_err(|e| fail(e.to_string()))?;
+                Ok(value)
+            });
+            parameters.extend(problems.keep(checked).map(|value| (name.value.clone(), value)));
         }
+        problems.finish(())?;
         self.build(&parameters).map_err(|e| Error::input(order.name.place(), e.to_string()))
     }
 

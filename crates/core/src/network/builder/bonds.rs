@@ -1,72 +1,108 @@
 //! Power bonds: ports find their variables, and the powers of all ports must be able to cancel.
 
-use super::{NetworkBuilder, Place, Places};
+use super::{Errors, NetworkBuilder, Place, Places};
 use crate::energy::{Bonds, Port, Term};
 use crate::network::{BuildError, Names, PortSpec, Problem, Subject, VariableName, Wiring};
 use crate::subsystem::Causality;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+/// An input and an output of a port whose product is a power.
+pub(super) struct Sides {
+    pub input: Place,
+    pub output: Place,
+    /// What their product is in W, with the sign and the ratio of the port.
+    factor: f64,
+}
+
 impl NetworkBuilder {
-    /// Bonds in name order, with every check of them.
+    /// The sides of every port of every bond, with the checks that need no connections.
+    pub(super) fn resolve_sides(&self, errors: &mut Errors) -> Vec<Vec<Vec<Sides>>> {
+        let mut bonds = Vec::new();
+        for (b, spec) in self.bonds.iter().enumerate() {
+            if spec.ports.len() < 2 {
+                let problem = Problem::TooFewPorts { bond: spec.name.clone(), ports: spec.ports.len() };
+                errors.0.push(BuildError { subject: Subject::Bond(b, None), problem });
+            }
+            let mut ports = Vec::new();
+            for (p, port) in spec.ports.iter().enumerate() {
+                let subject = Subject::Bond(b, Some(p));
+                let error = |problem| BuildError { subject: subject.clone(), problem };
+                errors.keep(check_port(port).map_err(error));
+                let mut sides: Vec<Sides> = Vec::new();
+                for (input, output) in port.inputs.iter().zip(&port.outputs) {
+                    let owner = sides.first().map(|s| s.input.0);
+                    let found = self.sides(port, (input, output), owner, &subject);
+                    sides.extend(errors.keep(found));
+                }
+                ports.push(sides);
+            }
+            bonds.push(ports);
+        }
+        bonds
+    }
+
+    fn sides(
+        &self,
+        port: &PortSpec,
+        (input, output): (&VariableName, &VariableName),
+        owner: Option<usize>,
+        subject: &Subject,
+    ) -> Result<Sides, BuildError> {
+        let error = |problem| BuildError { subject: subject.clone(), problem };
+        let from = self.find(output, Some(Causality::Output), subject.clone())?;
+        let to = self.find(input, Some(Causality::Input), subject.clone())?;
+        if from.0 != to.0 || owner.is_some_and(|s| s != to.0) {
+            return Err(error(Problem::SplitPort { input: input.clone(), output: output.clone() }));
+        }
+        let watts = self.watts((input, to), (output, from), port.ratio).map_err(error)?;
+        Ok(Sides { input: to, output: from, factor: port.sign * port.ratio * watts })
+    }
+
+    /// Bonds in name order, with the checks of what feeds them.
     pub(super) fn resolve_bonds(
         &self,
+        sides: &[Vec<Vec<Sides>>],
         wiring: &Wiring,
         places: &Places,
         names: &mut Names,
-    ) -> Result<Bonds, BuildError> {
+        errors: &mut Errors,
+    ) -> Bonds {
         let mut order: Vec<usize> = (0..self.bonds.len()).collect();
         order.sort_by(|&a, &b| self.bonds[a].name.cmp(&self.bonds[b].name));
         let mut bonds = Bonds::default();
         let mut bond_of_input: BTreeMap<usize, &str> = BTreeMap::new();
         for &b in &order {
             let spec = &self.bonds[b];
-            if spec.ports.len() < 2 {
-                let problem = Problem::TooFewPorts { bond: spec.name.clone(), ports: spec.ports.len() };
-                return Err(BuildError { subject: Subject::Bond(b, None), problem });
-            }
-            let first_port = bonds.ports.len();
-            for (p, port) in spec.ports.iter().enumerate() {
-                let subject = || Subject::Bond(b, Some(p));
-                let error = |problem| BuildError { subject: subject(), problem };
-                check_port(port).map_err(error)?;
+            let (first_port, known) = (bonds.ports.len(), errors.0.len());
+            for (p, (port, sides)) in spec.ports.iter().zip(&sides[b]).enumerate() {
+                let error = |problem| BuildError { subject: Subject::Bond(b, Some(p)), problem };
                 let first_term = bonds.terms.len();
-                let mut owner = None;
-                for (input, output) in port.inputs.iter().zip(&port.outputs) {
-                    let from = self.find(output, Some(Causality::Output), subject())?;
-                    let to = self.find(input, Some(Causality::Input), subject())?;
-                    if from.0 != to.0 || owner.is_some_and(|s| s != to.0) {
-                        return Err(error(Problem::SplitPort {
-                            input: input.clone(),
-                            output: output.clone(),
-                        }));
-                    }
-                    owner = Some(to.0);
-                    let Some(&u) = places.inputs.get(&to).filter(|&&u| wiring.is_coupled(u)) else {
-                        return Err(error(Problem::Unfed { input: input.clone() }));
+                for (input, side) in port.inputs.iter().zip(sides) {
+                    let input = input.clone();
+                    let Some(&u) = places.inputs.get(&side.input).filter(|&&u| wiring.is_coupled(u)) else {
+                        errors.0.push(error(Problem::Unfed { input }));
+                        continue;
                     };
-                    let watts = self.watts((input, to), (output, from), port.ratio).map_err(error)?;
                     if let Some(other) = bond_of_input.insert(u, &spec.name) {
-                        return Err(error(Problem::UsedTwice {
-                            input: input.clone(),
-                            bond: other.to_owned(),
-                        }));
+                        errors.0.push(error(Problem::UsedTwice { input, bond: other.to_owned() }));
                     }
-                    let factor = port.sign * port.ratio * watts;
-                    bonds.terms.push(Term { u, y: places.outputs[&from], factor });
+                    let y = places.outputs[&side.output];
+                    bonds.terms.push(Term { u, y, factor: side.factor });
                 }
-                bonds
-                    .ports
-                    .push(Port { subsystem: owner.unwrap_or(0), terms: first_term..bonds.terms.len() });
+                let subsystem = sides.first().map_or(0, |s| s.input.0);
+                bonds.ports.push(Port { subsystem, terms: first_term..bonds.terms.len() });
                 names.ports.push(port.inputs[0].subsystem.clone());
             }
             let ports = first_port..bonds.ports.len();
-            self.check_balance(b, &bonds, ports.clone(), wiring, names)?;
+            if errors.0.len() == known {
+                errors.keep(self.check_balance(b, &bonds, ports.clone(), wiring, names));
+            }
             bonds.bonds.push(ports);
             names.bonds.push(spec.name.clone());
         }
         names.bond_order = order;
-        Ok(bonds)
+        bonds
     }
 
     /// How many watts one input times one output is; 1 where a unit is not known.

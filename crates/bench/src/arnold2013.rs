@@ -74,7 +74,7 @@ pub fn rows() -> Vec<Plan> {
 }
 
 fn explain(error: RunError) -> Error {
-    Error::Model { message: format!("the quarter car of arnold2013 failed: {error:?}") }
+    Error::accuracy(format!("the quarter car of arnold2013 failed: {error:?}"))
 }
 
 /// All outputs for dd; for fd the force, the only output that the estimates are right for.

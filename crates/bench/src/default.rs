@@ -144,7 +144,7 @@ impl Subject {
         let steps = assembled.engine.statistics().accepted as f64;
         let error = match outcome {
             Ok(_) => distance.mean_of_deviations(),
-            Err(Error::Accuracy { .. } | Error::Model { .. }) => f64::INFINITY,
+            Err(Error::Accuracy(_) | Error::Model(_)) => f64::INFINITY,
             Err(other) => return Err(other),
         };
         self.known.borrow_mut().insert(file, Outcome { steps, error });
@@ -451,7 +451,7 @@ fn swing(case: &Case, stop: f64, class: &str) -> Result<(f64, f64), Error> {
     };
     match assembled.run(&mut swing) {
         Ok(_) => Ok(((swing.off[0] / swing.off[1]).abs() / swing.most[0], swing.far / swing.most[1])),
-        Err(Error::Accuracy { .. } | Error::Model { .. }) => Ok((f64::INFINITY, f64::INFINITY)),
+        Err(Error::Accuracy(_) | Error::Model(_)) => Ok((f64::INFINITY, f64::INFINITY)),
         Err(other) => Err(other),
     }
 }

@@ -330,7 +330,7 @@ fn fig24(models: &Models, case: &Case) -> Result<Vec<Quantity>, Error> {
     let ratios = [at("1")?.energy_ratio, at("2")?.energy_ratio, at("5")?.energy_ratio];
     let diverges = match at("\"none\"") {
         Ok(swing) => swing.energy_ratio.is_nan() || swing.energy_ratio > 10.0,
-        Err(Error::Accuracy { .. } | Error::Model { .. }) => true,
+        Err(Error::Accuracy(_) | Error::Model(_)) => true,
         Err(other) => return Err(other),
     };
     let off = ratios.map(|r| (r - 1.0).abs());

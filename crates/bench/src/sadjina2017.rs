@@ -265,7 +265,7 @@ fn dies_out(models: &Models, split: Split, step: f64) -> Result<bool, Error> {
             Ok(fourth <= third || fourth <= 1e-20 * first)
         }
         // A runaway and values beyond the range of numbers are growth, too.
-        Err(Error::Model { .. } | Error::Accuracy { .. }) => Ok(false),
+        Err(Error::Model(_) | Error::Accuracy(_)) => Ok(false),
         Err(other) => Err(other),
     }
 }

@@ -65,7 +65,7 @@ impl Subject {
             Ok(_) => {
                 Ok(Judged { true_error: distance.largest(), score: findings.score, word: findings.word })
             }
-            Err(Error::Accuracy { .. } | Error::Model { .. }) => {
+            Err(Error::Accuracy(_) | Error::Model(_)) => {
                 Ok(Judged { true_error: f64::INFINITY, score: f64::INFINITY, word: Word::Unreliable })
             }
             Err(other) => Err(other),

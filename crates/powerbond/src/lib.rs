@@ -39,7 +39,7 @@ struct Readme;
 pub use assemble::{Assembled, Column, SharedLog, Timing};
 pub use catalogue::Method;
 pub use check::Check;
-pub use error::{Collector, Error, Problem, Problems};
+pub use error::{Collector, Error, Failure, Place, Problem, Problems};
 pub use observe::{RealTime, Row, TABLES, Tables};
 pub use options::{RunOptions, run};
 pub use powerbond_core as core;

@@ -177,7 +177,7 @@ pub fn run(system: &System, options: &RunOptions) -> Result<Summary, Error> {
     let Done { summary, error, .. } = session.finish()?;
     match (error, summary.exceeded.first()) {
         (Some(error), _) => Err(error),
-        (None, Some(message)) => Err(Error::Accuracy { message: message.clone() }),
+        (None, Some(message)) => Err(Error::accuracy(message)),
         (None, None) => Ok(summary),
     }
 }

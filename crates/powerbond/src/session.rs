@@ -535,6 +535,13 @@ impl Session {
             let message = "a run that writes files cannot go back, since rows would be there twice; keep results in memory";
             return Err(Error::input(None, message));
         }
+        if let Err(member) = self.assembled.engine.can_snapshot() {
+            let name = &self.assembled.names.subsystems[member];
+            let message = format!(
+                "the state of `{name}` cannot be saved and restored, so that of the run cannot be saved"
+            );
+            return Err(Error::input(None, message));
+        }
         let engine = self.assembled.engine.snapshot().map_err(|error| self.assembled.explain(&error))?;
         Ok(Saved {
             engine,
@@ -570,7 +577,11 @@ impl Session {
         };
         let error = self.error.as_ref().map(Error::to_string);
         let real_time = self.pacing.as_ref().map(Pacing::outcome);
-        Summary::new(&self.system, &self.assembled, &self.origin, outcome, error, self.seconds, real_time)
+        let (system, assembled, origin) = (&self.system, &self.assembled, &self.origin);
+        Summary {
+            failure: self.error.as_ref().and_then(Error::failure).cloned(),
+            ..Summary::new(system, assembled, origin, outcome, error, self.seconds, real_time)
+        }
     }
 
     /// Whether the run so far can be trusted.

@@ -2,7 +2,7 @@
 
 use super::{Assembled, loop_text};
 use crate::Error;
-use crate::error::Collector;
+use crate::error::{Collector, Failure};
 use crate::source::{At, Place};
 use crate::system::{SimulatorSpec, System};
 use powerbond_core::error::RunError;
@@ -26,22 +26,23 @@ impl Assembled {
             RunError::Subsystem { member, phase, span, error } => {
                 let name = &names.subsystems[*member];
                 let doing = if *phase == "step" { when(span) } else { format!("{phase} {}", when(span)) };
-                Error::Model { message: format!("{name}: {doing} failed: {error}") }
+                let failure = Failure::new(format!("{name}: {doing} failed: {error}"));
+                model(failure.of(name).at(span).call(error))
             }
-            RunError::NonFinite { output, value, span } => Error::Model {
-                message: format!(
-                    "`{}` became {value} ({}). Smaller steps may help; `--allow-nonfinite` goes on regardless",
-                    names.outputs[*output],
+            RunError::NonFinite { output, value, span } => {
+                let name = &names.outputs[*output];
+                let failure = Failure::new(format!("`{name}` became {value} ({})", when(span)));
+                let cure = "Smaller steps may help; `--allow-nonfinite` goes on regardless";
+                model(failure.of(&name.subsystem).about(name).at(span).cure(cure))
+            }
+            RunError::EarlyReturn { member, span, reached } => {
+                let name = &names.subsystems[*member];
+                let failure = Failure::new(format!(
+                    "{name}: {} ended early at t = {reached} s, and not every subsystem can go back to before it",
                     when(span)
-                ),
-            },
-            RunError::EarlyReturn { member, span, reached } => Error::Model {
-                message: format!(
-                    "{}: {} ended early at t = {reached} s, and not every subsystem can go back to before it",
-                    names.subsystems[*member],
-                    when(span)
-                ),
-            },
+                ));
+                model(failure.of(name).at(span))
+            }
             RunError::NoRestore { member } => Error::input(
                 None,
                 format!(
@@ -68,14 +69,16 @@ impl Assembled {
                     |found| format!("`{}`", loop_text(found, names)),
                 );
                 let key = if span.start <= self.start { "initial" } else { "loops" };
-                Error::Accuracy {
-                    message: format!(
-                        "the algebraic loop {through} was not solved at t = {} s: after {passes} passes its values still change by \
-                         {change:.1e} (relative). Either it has no solution (a loop gain of 1), or it needs better start values or a \
-                         larger `{key} = {{ tolerance = … }}` in `[simulation]`",
-                        span.end
-                    ),
-                }
+                let failure = Failure::new(format!(
+                    "the algebraic loop {through} was not solved at t = {} s: after {passes} passes its values still change by \
+                     {change:.1e} (relative)",
+                    span.end
+                ));
+                let cure = format!(
+                    "Either it has no solution (a loop gain of 1), or it needs better start values or a larger \
+                     `{key} = {{ tolerance = … }}` in `[simulation]`"
+                );
+                accuracy(failure.about(through.trim_matches('`')).at(span).cure(cure))
             }
             RunError::Rejections { span, norm, count, blame, cause } => {
                 let what = match blame {
@@ -86,24 +89,38 @@ impl Assembled {
                 };
                 let cause =
                     cause.as_ref().map_or(String::new(), |cause| format!(". {}", self.explain(cause)));
-                Error::Accuracy {
-                    message: format!(
-                        "{} failed {count} time(s); its error norm is still {norm:.4} (1 is allowed){what}{cause}. {}",
-                        when(span),
-                        self.advice_at_floor(blame.as_ref())
-                    ),
-                }
+                let failure = Failure::new(format!(
+                    "{} failed {count} time(s); its error norm is still {norm:.4} (1 is allowed){what}{cause}",
+                    when(span)
+                ));
+                let failure = match blame {
+                    Some(Blame::Output(output)) => failure.about(&names.outputs[*output]),
+                    Some(Blame::Input(input)) => failure.about(&names.inputs[*input]),
+                    Some(Blame::Bond(bond)) => failure.about(&names.bonds[*bond]),
+                    None => failure,
+                };
+                accuracy(failure.at(span).cure(self.advice_at_floor(blame.as_ref())))
             }
-            RunError::Runaway { bond, span, power } => Error::Accuracy {
-                message: format!(
-                    "the coupling is unstable: the power through bond `{}` grows without bound ({power:.3e} W at t = {} s), and the \
-                     coupling itself creates it. Take a smaller step, another split, or a method with less delay (`hold = 1`, \
-                     `refresh = true`)",
-                    names.bonds[*bond], span.end
-                ),
-            },
+            RunError::Runaway { bond, span, power } => {
+                let name = &names.bonds[*bond];
+                let failure = Failure::new(format!(
+                    "the coupling is unstable: the power through bond `{name}` grows without bound ({power:.3e} W at t = {} s), and \
+                     the coupling itself creates it",
+                    span.end
+                ));
+                let cure = "Take a smaller step, another split, or a method with less delay (`hold = 1`, `refresh = true`)";
+                accuracy(failure.about(name).at(span).cure(cure))
+            }
         }
     }
+}
+
+fn model(failure: Failure) -> Error {
+    Error::Model(Box::new(failure))
+}
+
+fn accuracy(failure: Failure) -> Error {
+    Error::Accuracy(Box::new(failure))
 }
 
 impl Assembled {

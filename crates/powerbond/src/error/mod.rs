@@ -1,7 +1,9 @@
 //! What can go wrong, with what the user needs to mend it, and the exit code of each kind.
 
+mod failure;
 mod problem;
 
+pub use failure::Failure;
 pub use problem::{Collector, Place, Problem, Problems};
 
 pub(crate) use problem::prefix;
@@ -15,17 +17,11 @@ pub enum Error {
     #[error("{0}")]
     Input(Problems),
     /// A model failed: a bad status, a value that is not finite.
-    #[error("{message}")]
-    Model {
-        /// Who, when, which call, what.
-        message: String,
-    },
+    #[error("{0}")]
+    Model(Box<Failure>),
     /// Something did not converge, or a limit of accuracy was exceeded.
-    #[error("{message}")]
-    Accuracy {
-        /// What, where, how much.
-        message: String,
-    },
+    #[error("{0}")]
+    Accuracy(Box<Failure>),
     /// Results could not be written.
     #[error("cannot write {}: {reason}", path.display())]
     Output {
@@ -40,6 +36,24 @@ impl Error {
     /// An input error at a place.
     pub fn input(place: Option<Place>, message: impl Into<String>) -> Self {
         Error::Input(Problems::one(Problem { place, message: message.into() }))
+    }
+
+    /// Something did not converge, or a limit of accuracy was exceeded.
+    pub fn accuracy(message: impl Into<String>) -> Self {
+        Error::Accuracy(Box::new(Failure::new(message)))
+    }
+
+    /// What failed in a run; nothing for errors of other kinds.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Error::Model(failure) | Error::Accuracy(failure) => Some(failure),
+            Error::Input(_) | Error::Output { .. } => None,
+        }
+    }
+
+    /// Where the first problem of the input stands, if that is known.
+    pub fn place(&self) -> Option<&Place> {
+        self.problems().iter().find_map(|problem| problem.place.as_ref())
     }
 
     /// An output error.
@@ -67,8 +81,8 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Input(_) => 3,
-            Error::Model { .. } => 4,
-            Error::Accuracy { .. } => 7,
+            Error::Model(_) => 4,
+            Error::Accuracy(_) => 7,
             Error::Output { .. } => 8,
         }
     }

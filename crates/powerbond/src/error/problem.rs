@@ -215,7 +215,7 @@ mod tests {
     fn what_is_not_about_the_input_is_told_alone() {
         let mut collector = Collector::new();
         collector.add(Error::input(None, "a mistake"));
-        collector.add(Error::Model { message: "a model failed".to_owned() });
+        collector.add(Error::Model(Box::new(crate::error::Failure::new("a model failed"))));
         assert_eq!(collector.finish(()).unwrap_err().to_string(), "a model failed");
     }
 }

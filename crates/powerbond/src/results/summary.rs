@@ -4,6 +4,7 @@ use super::choices::{Choices, choices};
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
 use crate::assemble::{Assembled, engine_warnings};
 use crate::check;
+use crate::error::Failure;
 use crate::observe::{JUMPS, Places, RESULTS, RealTime, TABLES, numbered, results_fields};
 use crate::system::{SimulatorSpec, System};
 use crate::table::{Field, Metadata, find};
@@ -32,6 +33,8 @@ pub struct Summary {
     pub outcome: &'static str,
     /// Why it failed.
     pub error: Option<String>,
+    /// The same as data: who, when, which call, what status, what to do.
+    pub failure: Option<Failure>,
     /// Whether it can be trusted, and why or why not.
     pub verdict: VerdictSummary,
     /// Limits of the user that it exceeds: the command ends with 7 if there are any.
@@ -371,6 +374,7 @@ impl Summary {
             system: system.name.clone(),
             outcome,
             error,
+            failure: None,
             exceeded: exceeded(system, &verdict, &bonds),
             verdict,
             time: Time { start: assembled.start, stop: assembled.stop, reached },

@@ -283,7 +283,7 @@ impl<'a> Bench<'a> {
         watch: impl FnOnce(&Assembled) -> Box<dyn path::Watch>,
     ) -> Result<(Ran, Box<dyn path::Watch>), Error> {
         if self.listener.interrupted() {
-            return Err(Error::Accuracy { message: "it was stopped".to_owned() });
+            return Err(Error::accuracy("it was stopped"));
         }
         let mut system = self.system.clone();
         system.simulation.step = step.map(At::default);
@@ -299,7 +299,7 @@ impl<'a> Bench<'a> {
         };
         let seconds = begun.elapsed().as_secs_f64();
         if self.listener.interrupted() {
-            return Err(Error::Accuracy { message: "it was stopped".to_owned() });
+            return Err(Error::accuracy("it was stopped"));
         }
         assembled.engine.finish();
         let failure = match outcome {
@@ -331,12 +331,10 @@ impl<'a> Bench<'a> {
             }
             step /= 4.0;
         }
-        Err(Error::Accuracy {
-            message: format!(
-                "the system cannot be run with a constant step of {} s or less: {failure}",
-                short(self.step)
-            ),
-        })
+        Err(Error::accuracy(format!(
+            "the system cannot be run with a constant step of {} s or less: {failure}",
+            short(self.step)
+        )))
     }
 
     /// The finest run that time allows, and how far it is from one with twice the step.
@@ -368,11 +366,11 @@ impl<'a> Bench<'a> {
                 break;
             }
         }
-        best.ok_or_else(|| Error::Accuracy {
-            message: format!(
+        best.ok_or_else(|| {
+            Error::accuracy(format!(
                 "there is no reference to compare with: runs with steps of {} s and more did not end: {failure}",
                 short(FINER[from] * finest)
-            ),
+            ))
         })
     }
 

@@ -52,8 +52,11 @@ pub struct Arguments {
     /// How tables are written (default: csv); arrow and parquet need a powerbond built with the feature `arrow`
     #[arg(long, value_name = "FORMAT", value_parser = ["csv", "arrow", "parquet"])]
     format: Option<String>,
-    /// Set a parameter: subsystem.parameter=value (repeatable)
-    #[arg(long, value_name = "SUB.PARAM=VALUE")]
+    /// Take `[method]` (and the `step` that belongs to it) from this file, such as tune's `tuned.toml`
+    #[arg(long, value_name = "FILE")]
+    method: Option<PathBuf>,
+    /// Set a parameter, subsystem.parameter=value, or a knob, method.estimator.tolerance=1e-4 (repeatable)
+    #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// Set parameters from an SSP parameter file (.ssv), below --set (repeatable, the last one wins)
     #[arg(long, value_name = "FILE.SSV")]
@@ -110,6 +113,7 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
         output_interval: arguments.output_interval,
         output_dir: arguments.output_dir.clone(),
         overwrite: arguments.overwrite,
+        method: arguments.method.clone(),
         set: arguments.set.clone(),
         params: arguments.params.clone(),
         scenario: arguments.scenario.clone(),

@@ -94,7 +94,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             serde_json::to_string_pretty(&tuning).map_err(|e| Error::output("stdout".as_ref(), &e.into()))?;
         print(&(text + "\n"))?;
     } else {
-        print(&describe(&tuning, folder.path()))?;
+        print(&describe(&tuning, folder.path(), &arguments.system))?;
     }
     tuning.notes.iter().for_each(|note| eprintln!("note: {note}"));
     Ok(match &tuning.choice {
@@ -115,7 +115,7 @@ fn ready(tuning: &Tuning, choice: &Choice) -> String {
     format!("# {}{facts}, from `powerbond tune`\n{}", choice.name, choice.block)
 }
 
-fn describe(tuning: &Tuning, folder: &Path) -> String {
+fn describe(tuning: &Tuning, folder: &Path, system: &Path) -> String {
     let header = ["method", "", "steps", "calls", "time", "error", "verdict", ""];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     for (m, method) in tuning.methods.iter().enumerate() {
@@ -154,6 +154,8 @@ fn describe(tuning: &Tuning, folder: &Path) -> String {
         };
         out += &format!("\n{}: {why} {} or less\n\n{}", choice.name, percent(tuning.wanted), choice.block);
         out += &format!("\n{TUNED} and {PICTURE} are in {}\n", folder.display());
+        let file = folder.join(TUNED);
+        out += &format!("run it with: powerbond run {} --method {}\n", system.display(), file.display());
     }
     out
 }

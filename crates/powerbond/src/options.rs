@@ -27,7 +27,9 @@ pub struct RunOptions {
     pub output_dir: Option<PathBuf>,
     /// Replace what an earlier run left at the same place, instead of renaming or refusing it.
     pub overwrite: bool,
-    /// `subsystem.parameter=value`; goes over `params`.
+    /// A file whose `[method]` replaces that of the system.
+    pub method: Option<PathBuf>,
+    /// `subsystem.parameter=value` or `method.knob=value`; overrides `params`.
     pub set: Vec<String>,
     /// Parameter files (SSP's `.ssv`); later ones go over earlier ones.
     pub params: Vec<PathBuf>,
@@ -63,6 +65,9 @@ impl RunOptions {
             let notes = system.set_from(file, false)?;
             system.notes.extend(notes);
             system.simulation.params.push(file.clone());
+        }
+        if let Some(file) = &self.method {
+            system.method_from(file)?;
         }
         for assignment in &self.set {
             system.set(assignment)?;

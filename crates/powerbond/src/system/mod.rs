@@ -442,7 +442,14 @@ impl System {
         self.models.register(model.name, SharedFactory::new(model))
     }
 
-    /// Applies `subsystem.parameter=value` from the command line.
+    /// Runs it with the `[method]` of another file, and with the `step` in `[simulation]` there.
+    pub fn method_from(&mut self, file: &Path) -> Result<(), Error> {
+        let (method, step) = toml::read_method(&crate::source::read(file, MAX_SIZE)?)?;
+        (self.method, self.simulation.step) = (method, step);
+        Ok(())
+    }
+
+    /// Applies `subsystem.parameter=value` or `method.knob=value` from the command line.
     pub fn set(&mut self, assignment: &str) -> Result<(), Error> {
         let form = "subsystem.parameter=value";
         let typed = At::option((), format!("--set {assignment}"));
@@ -450,6 +457,11 @@ impl System {
             return Err(Error::input(typed.place(), format!("write it as `{form}`")));
         };
         let name = typed.with(name.trim().to_owned());
+        if let Some(key) =
+            name.value.strip_prefix("method.").filter(|_| self.specs().place("method").is_none())
+        {
+            return self.method.set(&format!("--set {assignment}"), key, value.trim());
+        }
         let (subsystem, parameter) = self.split_name(&self.specs(), &name, form)?;
         let value = Given::Typed(value.trim().to_owned());
         self.subsystems[subsystem].parameters.push((name.with(parameter), value));

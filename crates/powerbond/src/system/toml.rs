@@ -96,6 +96,25 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     problems.finish(system)
 }
 
+/// Reads the `[method]` of a file and the `step` that belongs to it; everything else in the file is left alone. A file without
+/// sections is a method by itself.
+pub fn read_method(source: &Arc<Source>) -> Result<(Method, Option<At<f64>>), Error> {
+    let tree = source::toml::parse_with(source, advice)?;
+    let file = tree.root().open_table()?;
+    let is_section = |key: &&str| file.get(key).is_some_and(|n| n.is_table());
+    if !TOP.iter().any(|key| is_section(&key)) {
+        return Ok((Method::read(tree.root())?, None));
+    }
+    let mut problems = Collector::new();
+    let file = tree.root().table_with(&mut problems, "the file", TOP)?;
+    let simulation = simulation(file.get("simulation"), &mut problems);
+    let method = match file.get("method") {
+        Some(node) => problems.keep_or(Method::default(), Method::read(node)),
+        None => Method::of_nobody(simulation.step.is_some()),
+    };
+    problems.finish((method, simulation.step))
+}
+
 /// The name that `[system]` gives.
 fn own_title(node: Node<'_>) -> Result<Option<String>, Error> {
     let mut problems = Collector::new();

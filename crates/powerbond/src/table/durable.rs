@@ -58,7 +58,7 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// The start of a file, in which a mark must be.
-const START: u64 = 4096;
+const START: u64 = 1 << 16;
 
 /// Whether a file has a mark in its first bytes. Links have none.
 pub fn has_mark(path: &Path, mark: &str) -> bool {

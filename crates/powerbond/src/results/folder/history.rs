@@ -12,10 +12,12 @@ const KEPT: usize = 5;
 /// Renames the run in `folder` to `<base>-<when it began>`; where it is now.
 pub fn rename(folder: &Path, base: &Path, marks: &[String]) -> io::Result<PathBuf> {
     let stamp = stamp(folder, marks);
-    let mut n = 1;
+    // After all others of that second, also where the first of them are gone: the order of names is that of the runs.
+    let numbers = stamped(base).into_iter().filter(|((other, _), _)| *other == stamp).map(|((_, n), _)| n);
+    let mut n = numbers.max().unwrap_or(0);
     loop {
-        let name = numbered(&suffixed(base, &stamp), n);
         n += 1;
+        let name = numbered(&suffixed(base, &stamp), n);
         // An empty folder would be replaced without a word.
         if std::fs::symlink_metadata(&name).is_ok() {
             continue;
@@ -32,18 +34,21 @@ pub fn rename(folder: &Path, base: &Path, marks: &[String]) -> io::Result<PathBu
 /// Removes earlier runs of `system` beside `base` but for the last few. A folder with anything in it that its run did
 /// not make stays. Returns what could not be removed.
 pub fn prune(base: &Path, system: &str) -> Vec<String> {
+    let mut runs = stamped(base);
+    runs.retain(|(_, folder)| std::fs::symlink_metadata(folder).is_ok_and(|there| there.is_dir()));
+    runs.sort();
+    let older = runs.len().saturating_sub(KEPT);
+    runs[..older].iter().filter_map(|(_, folder)| remove(folder, system).err()).collect()
+}
+
+/// What is called `<base>-<time>` or `<base>-<time>-<n>`, in no order.
+fn stamped(base: &Path) -> Vec<((String, u32), PathBuf)> {
     let parent = base.parent().unwrap_or(Path::new(""));
     let listed = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     let prefix = base.file_name().map(|name| format!("{}-", name.to_string_lossy())).unwrap_or_default();
     let names = std::fs::read_dir(listed).into_iter().flatten().flatten();
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut runs: Vec<((String, u32), PathBuf)> = names
-        .filter_map(|name| Some((parse(name.strip_prefix(&prefix)?)?, parent.join(&name))))
-        .filter(|(_, folder)| std::fs::symlink_metadata(folder).is_ok_and(|m| m.is_dir()))
-        .collect();
-    runs.sort();
-    let older = runs.len().saturating_sub(KEPT);
-    runs[..older].iter().filter_map(|(_, folder)| remove(folder, system).err()).collect()
+    names.filter_map(|name| Some((parse(name.strip_prefix(&prefix)?)?, parent.join(&name)))).collect()
 }
 
 fn remove(folder: &Path, system: &str) -> Result<(), String> {
@@ -93,7 +98,7 @@ fn parse(text: &str) -> Option<(String, u32)> {
         return None;
     }
     let number = match rest.strip_prefix('-') {
-        Some(digits) => digits.parse().ok()?,
+        Some(digits) => digits.parse().ok().filter(|&n| n < u32::MAX)?,
         None if rest.is_empty() => 1,
         None => return None,
     };
@@ -144,8 +149,8 @@ mod tests {
         };
         let text = summary("car", &[]);
         std::fs::create_dir(desk.0.join("car-2026-11-16T19-08-13Z-2")).unwrap();
-        assert_eq!(rename_one(&text), "car-2026-11-16T19-08-13Z");
         assert_eq!(rename_one(&text), "car-2026-11-16T19-08-13Z-3");
+        assert_eq!(rename_one(&text), "car-2026-11-16T19-08-13Z-4");
         let year = date::utc(std::time::SystemTime::now())[..4].to_owned();
         for text in ["{}".to_owned(), text.replace("2026-11-16T19:08:13Z", "../../x")] {
             assert!(rename_one(&text).starts_with(&format!("car-{year}-")));

@@ -291,8 +291,7 @@ impl Wanted {
             _ => true,
         };
         let tables = TABLES.into_iter().filter(wanted).map(|table| PathBuf::from(format.file(table)));
-        let with_parts = tables.flat_map(|table| [Format::unfinished(&table), vec![table]].concat());
-        with_parts.chain([PathBuf::from(SUMMARY)]).collect()
+        tables.chain([PathBuf::from(SUMMARY)]).collect()
     }
 
     /// What a folder holds of results.
@@ -308,13 +307,23 @@ impl Wanted {
             durable::may_replace(&folder.join(report::REPORT), report::MARK, self.overwrite)?;
         }
         let mut files: BTreeSet<PathBuf> = BTreeSet::new();
-        for name in self.written() {
-            files.extend(self.replaceable(&folder.join(name), None)?);
-        }
         let earlier = match self.contents {
             Contents::Run { .. } => Earlier::read(folder),
             Contents::Files(_) => None,
         };
+        let known = |path: &Path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            earlier.iter().flat_map(Earlier::files).any(|own| Some(own) == name)
+        };
+        for path in self.written().iter().map(|name| folder.join(name)) {
+            files.extend(self.replaceable(&path, None)?);
+            for part in Format::unfinished(&path) {
+                files.extend(self.replaceable(&part, None)?);
+                if !known(&part) {
+                    check_part(&part, None)?;
+                }
+            }
+        }
         let own = earlier.iter().flat_map(Earlier::files).filter(|name| *name != lock::LOCK);
         for path in own.map(|name| folder.join(name)) {
             if std::fs::symlink_metadata(&path).is_ok_and(|there| there.is_file()) {
@@ -343,6 +352,9 @@ impl Wanted {
                 let what = if path == *output { "this file".into() } else { path.to_string_lossy() };
                 let cure = "is there already. Choose another name, or replace it with `--overwrite`";
                 return Err(Error::input(place(), format!("{what} {cure}")));
+            }
+            if path != *output {
+                check_part(&path, place())?;
             }
             files.push(path);
         }
@@ -389,6 +401,22 @@ impl Wanted {
         Error::input(Some(Place::Option(format!("--output-dir {}", self.folder.display()))), message)
     }
 }
+
+/// Nobody named the stream of which Parquet is made: `--overwrite` does not mean one that powerbond did not write.
+fn check_part(path: &Path, place: Option<Place>) -> Result<(), Error> {
+    let is_stream = Format::of(path) == Some(Format::Arrow);
+    if !is_stream || !path.exists() || durable::has_mark(path, TABLE_MARK) {
+        return Ok(());
+    }
+    let message = format!(
+        "{}: this run needs that name until its end, and powerbond did not make the file. Rename one of them",
+        path.display()
+    );
+    Err(Error::input(place, message))
+}
+
+/// A key in the metadata of every Arrow stream of powerbond.
+const TABLE_MARK: &str = "powerbond.started";
 
 /// Nothing is in it, but for a lock.
 fn is_empty(folder: &Path) -> bool {

@@ -235,7 +235,19 @@ fn an_output_file_that_is_there_is_refused() {
     refused(&wanted("out/energy.csv", true), "another file of this run has that name");
     assert_eq!(desk.files(), ["old.arrows mine", "old.csv mine", "road.csv mine"]);
     RunFolder::claim(&wanted("new/a.csv", false)).unwrap();
+    refused(&wanted("old.parquet", true), "old.arrows: this run needs that name until its end");
+    desk.write("old.arrows", "powerbond.started");
     RunFolder::claim(&wanted("old.parquet", true)).unwrap();
+    assert_eq!(desk.files(), ["old.csv mine", "road.csv mine"]);
+    // The same in the folder of the run, where a summary may know it.
+    let wanted = Wanted {
+        contents: Contents::Run { format: Format::Parquet, jumps: false },
+        ..desk.wanted("out", true, true)
+    };
+    desk.write("out/energy.arrows", "mine");
+    refused(&wanted, "energy.arrows: this run needs that name until its end");
+    desk.write("out/summary.json", &summary("car", &["energy.arrows"]));
+    RunFolder::claim(&wanted).unwrap();
     assert_eq!(desk.files(), ["old.csv mine", "road.csv mine"]);
 }
 

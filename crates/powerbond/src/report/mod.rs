@@ -10,11 +10,7 @@ use crate::table::{may_replace, write_file};
 use record::Record;
 use std::path::{Path, PathBuf};
 
-/// The file that `report` writes by default.
-pub const REPORT: &str = "report.html";
-
-/// What says that powerbond made a page: it is in the first lines of every report.
-pub const MARK: &str = "<meta name=\"generator\" content=\"powerbond\">";
+pub use crate::results::{MARK, REPORT};
 
 /// Runs beyond this number are refused: colours run out long before.
 const MAX_RUNS: usize = 12;

@@ -12,3 +12,9 @@ pub use folder::{Contents, RunFolder, Wanted};
 pub(crate) use summary::table_of;
 pub use summary::{BondSummary, EnergySummary, EstimateSummary, Origin, SUMMARY, Steps, Summary, config};
 pub use verdict::{ErrorEstimate, InputSummary, Reason, VerdictSummary};
+
+/// The file of a report in the folder of a run.
+pub const REPORT: &str = "report.html";
+
+/// What says that powerbond made a page: it is in the first lines of every report.
+pub const MARK: &str = "<meta name=\"generator\" content=\"powerbond\">";

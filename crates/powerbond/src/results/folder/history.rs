@@ -1,8 +1,9 @@
 //! Earlier runs beside the newest one: named by when they began, the last few of them kept.
 
-use super::lock::{Attempt, Lock};
+use super::lock::{Attempt, LOCK, Lock};
 use super::own::Earlier;
 use crate::date;
+use crate::results::SUMMARY;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +62,7 @@ fn remove(folder: &Path, system: &str) -> Result<(), String> {
     // One by one: what appears in the meantime stays, and the folder with it. The summary goes last, so that what
     // could not be removed is still known as ours.
     let (summary, others): (Vec<_>, Vec<_>) =
-        names.into_iter().filter(|name| name != super::lock::LOCK).partition(|name| name == super::SUMMARY);
+        names.into_iter().filter(|name| name != LOCK).partition(|name| name == SUMMARY);
     for name in others.iter().chain(&summary) {
         unless_changed(std::fs::remove_file(folder.join(name))).map_err(cannot)?;
     }

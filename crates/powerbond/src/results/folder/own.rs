@@ -1,8 +1,7 @@
 //! Which files are powerbond's own: by the list in `summary.json`, by a mark inside, by their names.
 
 use super::lock::LOCK;
-use crate::report;
-use crate::results::SUMMARY;
+use crate::results::{MARK, REPORT, SUMMARY};
 use crate::table::Format;
 use crate::table::durable::{has_mark, is_part};
 use serde_json::Value;
@@ -40,8 +39,8 @@ impl Earlier {
                 files.extend(unfinished.map(|path| path.to_string_lossy().into_owned()));
             }
         }
-        if has_mark(&folder.join(report::REPORT), report::MARK) {
-            files.insert(report::REPORT.to_owned());
+        if has_mark(&folder.join(REPORT), MARK) {
+            files.insert(REPORT.to_owned());
         }
         let text = |key: &str| summary[key].as_str().map(str::to_owned);
         Some(Earlier { system: text("system")?, started: text("started")?, files })
@@ -109,7 +108,7 @@ mod tests {
             [LOCK, "results.arrows", "results.parquet", "results.parquet.part", "summary.json"]
         );
         assert!(earlier.only(&desk.0).is_none(), "a report of somebody else");
-        desk.write("report.html", &format!("<!doctype html>\n{}", report::MARK));
+        desk.write("report.html", &format!("<!doctype html>\n{}", MARK));
         let earlier = Earlier::read(&desk.0).unwrap();
         assert_eq!(earlier.only(&desk.0).map(|names| names.len()), Some(2));
         std::fs::create_dir(desk.0.join("results.parquet")).unwrap();

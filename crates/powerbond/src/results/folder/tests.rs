@@ -1,6 +1,7 @@
 //! What becomes of a folder with something in it.
 
 use super::*;
+use crate::results::{Format, SUMMARY};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder that is removed in the end.

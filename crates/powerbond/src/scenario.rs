@@ -64,6 +64,11 @@ impl Scenario {
         Scenario::read(&crate::source::read(path, MAX_SIZE)?)
     }
 
+    /// Reads a scenario from text; `name` stands for the file in messages, and one that ends in `.json` is JSON.
+    pub fn parse(name: &str, text: &str) -> Result<Scenario, Error> {
+        Scenario::read(&Source::file(name, text))
+    }
+
     /// The error has everything that is wrong with it.
     fn read(source: &Arc<Source>) -> Result<Scenario, Error> {
         let is_json = source.path().extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
@@ -141,7 +146,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Scenario, Error> {
-        Scenario::read(&Source::file("s.yml", text))
+        Scenario::parse("s.yml", text)
     }
 
     /// The scenario of the project's documentation, in both of its forms.
@@ -152,7 +157,7 @@ mod tests {
             "events": [ { "time": 1, "variable": "u", "value": 2.5 }, { "time": 2, "variable": "b", "action": "reset" } ],
             "end": 3 }"#;
         for (file, text) in [("s.yml", yaml), ("s.yml", json), ("s.json", json)] {
-            let scenario = Scenario::read(&Source::file(file, text)).unwrap();
+            let scenario = Scenario::parse(file, text).unwrap();
             assert_eq!(scenario.end.unwrap().value, 3.0);
             let [first, second] = &scenario.events[..] else { panic!("two events") };
             assert_eq!((first.time.value, first.variable.value.to_string()), (1.0, "a.u".to_owned()));
@@ -195,7 +200,7 @@ mod tests {
     #[test]
     fn nothing_of_a_file_is_dropped() {
         let check = |file: &str, text: &str, wanted: &[&str]| {
-            let error = Scenario::read(&Source::file(file, text)).unwrap_err().to_string();
+            let error = Scenario::parse(file, text).unwrap_err().to_string();
             assert_eq!(error.lines().collect::<Vec<_>>(), wanted);
         };
         let second = "a second document begins here; there can be one";
@@ -210,10 +215,10 @@ mod tests {
         );
         let emoji =
             r#"{"events": [{"time": 0, "model": "\ud83d\ude00", "variable": "é", "action": "reset"}]}"#;
-        let scenario = Scenario::read(&Source::file("s.json", emoji)).unwrap();
+        let scenario = Scenario::parse("s.json", emoji).unwrap();
         assert_eq!(scenario.events[0].variable.value.to_string(), "\u{1f600}.é");
         let half = emoji.replace("\\ude00", "");
-        assert!(Scenario::read(&Source::file("s.json", half)).is_err());
+        assert!(Scenario::parse("s.json", &half).is_err());
     }
 
     #[test]

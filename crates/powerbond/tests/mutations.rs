@@ -1,5 +1,6 @@
-//! Damaged system files: whatever stands in them, the answer is a system or an error with a place, never a panic.
+//! Damaged system files and scenarios: whatever stands in them, the answer is a system or errors with places, never a panic.
 
+use powerbond::scenario::Scenario;
 use powerbond::{Error, System};
 use std::panic::catch_unwind;
 
@@ -92,6 +93,35 @@ estimator = { kind = "richardson", tolerance = { "a.velocity" = 1e-3 }, nominal 
 monitors = ["predictor", { kind = "richardson", tolerance = 1e-4 }]
 controller = { kind = "rollback", safety = 0.8, min_step = 1e-6, max_step = 0.1, min_rate = 0.1, max_rate = 3.0, at_floor = "keep" }
 refresh = ["b"]
+"#;
+
+const YAML: &str = r#"description: 'all of it, é'
+defaults:
+  model: wheel
+  action: override
+events:
+  - time: 1.0
+    variable: road
+    value: 0.1
+  - {time: 2, model: "wheel", variable: road, action: bias, value: -1e-3}
+  - time: 3
+    variable: locked
+    value: yes
+  - {time: 4, variable: road, action: reset}
+end: 5
+"#;
+
+const JSON: &str = r#"{
+  "description": "all of it, \ud83d\ude00",
+  "defaults": { "model": "wheel", "action": "override" },
+  "events": [
+    { "time": 1.0, "variable": "road", "value": 0.1 },
+    { "time": 2, "model": "wheel", "variable": "road", "action": "bias", "value": -1e-3 },
+    { "time": 3, "variable": "locked", "value": true },
+    { "time": 4, "variable": "road", "action": "reset" }
+  ],
+  "end": 5
+}
 "#;
 
 /// The text for mutation `n`.
@@ -219,6 +249,32 @@ fn damaged_files_never_panic() {
     }
     // Both kinds must be frequent, or the damage tests nothing.
     assert!(assembled > 300 && refused > 300, "{assembled} assembled, {refused} refused");
+}
+
+#[test]
+fn damaged_scenarios_never_panic() {
+    // A pair of surrogates is JSON, not YAML.
+    let flow = JSON.replace("\\ud83d\\ude00", "");
+    let sound = [("s.yml", YAML), ("s.json", JSON), ("s.yml", &flow)];
+    for (file, text) in sound {
+        assert_eq!(Scenario::parse(file, text).map(|s| s.events.len()).map_err(|e| e.to_string()), Ok(4));
+    }
+    let mut dice = Dice(0x5EED_1234_ABCD_0003);
+    let (mut accepted, mut refused) = (0, 0);
+    for n in 0..6000 {
+        let (file, text) = sound[n % 3];
+        let text = damage(text, &mut dice);
+        match catch_unwind(|| Scenario::parse(file, &text).map(|_| ())) {
+            Ok(Ok(())) => accepted += 1,
+            Ok(Err(Error::Input(problems))) => {
+                assert!(problems.iter().all(|p| p.place.is_some()), "no place in `{problems}` for\n{text}");
+                refused += 1;
+            }
+            Ok(Err(other)) => panic!("{other} is not about the input:\n{text}"),
+            Err(_) => panic!("a panic on mutation {n}:\n{text}"),
+        }
+    }
+    assert!(accepted > 200 && refused > 300, "{accepted} accepted, {refused} refused");
 }
 
 /// What is accepted can also be run for a few steps.

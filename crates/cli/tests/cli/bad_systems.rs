@@ -1,4 +1,4 @@
-//! System files that are refused: exit 3, one message with file and line, what was found and what would be right.
+//! System files that are refused: exit 3, a message for each mistake with file and line, what was found and what would be right.
 
 use crate::lab::{EXAMPLE, Lab, edit};
 use crate::networks::TWO_WHEELS;
@@ -27,6 +27,93 @@ fn check_text(text: &str, at: &str, says: &[&str]) {
 #[track_caller]
 fn refuses(old: &str, new: &str, says: &[&str]) {
     check(old, new, new.lines().last().unwrap(), says);
+}
+
+/// Replaces every `old` by its `new` in the example. All messages are wanted, in the order of their lines, each as the text that
+/// stands at its place and what is said about it.
+#[track_caller]
+fn refuses_all(edits: &[(&str, &str)], wanted: &[(&str, &str)]) {
+    let text = edits.iter().fold(EXAMPLE.to_owned(), |text, (old, new)| edit(&text, old, new));
+    let ran = Lab::with(&text).run(&[]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    let expected: Vec<String> = wanted
+        .iter()
+        .map(|(at, says)| {
+            let before = &text[..text.find(at).expect("the place")];
+            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+            format!("error: system.toml:{}:{column}: {says}", 1 + before.matches('\n').count())
+        })
+        .collect();
+    assert_eq!(ran.err.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn all_mistakes_of_a_file_are_told_at_once_and_in_order() {
+    refuses_all(
+        &[
+            ("stop = 4.0", "stop = \"4\"\nstpe = 1"),
+            ("model = \"quarter-car/chassis\"\n", "modle = \"quarter-car/chassis\"\n"),
+            ("from = \"chassis.velocity\"", "from = \"velocity\""),
+            ("gain = -1.0", "gian = -1.0"),
+            ("\"wheel.road\" = 0.1", "\"wheel.road\" = { stpe = 1 }"),
+            ("sign = -1 },\n]", "sign = \"-\" },\n]"),
+            ("kind = \"ecco\"", "kind = \"eco\""),
+        ],
+        &[
+            ("\"4\"", "`stop` is the text \"4\"; a number is needed"),
+            ("stpe = 1\n", "`[simulation]` has no key `stpe`. Did you mean `step`?"),
+            ("modle", "subsystem `chassis` has no key `modle`. Did you mean `model`?"),
+            ("\"velocity\"", "`velocity` is not a variable; write it as \"subsystem.variable\""),
+            ("gian", "a connection has no key `gian`. Did you mean `gain`?"),
+            ("stpe = 1 }", "an input has no key `stpe`. Did you mean `step`?"),
+            ("\"-\"", "`sign` is the text \"-\"; a number is needed"),
+            ("\"eco\"", "there is no controller `eco`. Did you mean `ecco`?"),
+        ],
+    );
+}
+
+/// Names are looked up once the file can be read: what follows from a wrong one is not told.
+#[test]
+fn all_names_that_do_not_exist_are_told_at_once() {
+    refuses_all(
+        &[
+            ("from = \"chassis.velocity\"", "from = \"chasis.velocity\""),
+            ("to = \"chassis.force\"", "to = \"chassis.froce\""),
+            ("\"wheel.road\" = 0.1", "\"wheel.raod\" = 0.1"),
+            ("output = \"wheel.suspension_force\"", "output = \"wheel.force\""),
+        ],
+        &[
+            ("\"chasis.velocity\"", "there is no subsystem `chasis`. Did you mean `chassis`?"),
+            (
+                "\"chassis.froce\"",
+                "`chassis` (quarter-car/chassis) has no input `froce`. Did you mean `force`?",
+            ),
+            (
+                "\"wheel.raod\"",
+                "`wheel` (quarter-car/wheel-suspension) has no input `raod`. Did you mean `road`?",
+            ),
+            (
+                "\"wheel.force\"",
+                "`wheel` (quarter-car/wheel-suspension) has no output `force`. There are: suspension_force.",
+            ),
+        ],
+    );
+    refuses_all(
+        &[("mass = 400.0", "maas = 400.0"), ("damper = \"linear\"", "damper = \"lineer\"")],
+        &[
+            ("maas", "quarter-car/chassis has no parameter `maas`. Did you mean `mass`?"),
+            ("damper = \"lineer\"", "`damper` is \"lineer\"; one of \"linear\", \"square-root\" is needed"),
+        ],
+    );
+}
+
+#[test]
+fn of_very_many_mistakes_the_first_are_told() {
+    let many: String =
+        (0..50).map(|n| format!("[[connections]]\nform = \"a.{n}\"\nto = \"b.{n}\"\n")).collect();
+    let ran = Lab::with(&edit(EXAMPLE, "[inputs]", &format!("{many}[inputs]"))).run(&[]);
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!((ran.code, lines.len(), lines[20]), (3, 21, "error: … and 30 more"), "{}", ran.err);
 }
 
 #[test]

@@ -48,29 +48,25 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     let mut problems = Collector::new();
     let file = tree.root().table_with(&mut problems, "the file", TOP)?;
 
-    let name = file.get("system").and_then(|n| problems.keep(own_title(n)).flatten());
+    let name = optional(&mut problems, file.get("system"), own_title);
     let name = name.unwrap_or_else(|| own_name(source.path()));
     let subsystems = file.need(&mut problems, "subsystems", "the file");
-    let subsystems = subsystems.map_or(Vec::new(), |n| problems.keep_or(Vec::new(), subsystem_list(n)));
-    let section = |key| file.get(key);
-    let connections = section("connections").map(connection_list);
-    let connections = problems.keep_or(Vec::new(), connections.unwrap_or(Ok(Vec::new())));
-    let inputs = problems.keep_or(Vec::new(), section("inputs").map_or(Ok(Vec::new()), input_list));
-    let bonds = problems.keep_or(Vec::new(), section("bonds").map_or(Ok(Vec::new()), bond_list));
-    let simulation = simulation(section("simulation"), &mut problems);
-    let method = match section("method") {
-        Some(node) => problems.keep_or(Method::default(), Method::read(node)),
+    let subsystems = optional(&mut problems, subsystems, subsystem_list);
+    let connections = optional(&mut problems, file.get("connections"), connection_list);
+    let inputs = optional(&mut problems, file.get("inputs"), input_list);
+    let bonds = optional(&mut problems, file.get("bonds"), bond_list);
+    let simulation = simulation(file.get("simulation"), &mut problems);
+    let method = match file.get("method") {
         None => Method::of_nobody(simulation.step.is_some()),
+        node => optional(&mut problems, node, Method::read),
     };
-    let record = problems.keep_or(Record::default(), record(section("record")));
-    let verdict = section("verdict").map_or(Ok(VerdictSpec::default()), VerdictSpec::read);
-    let verdict = problems.keep_or(VerdictSpec::default(), verdict);
-    let of_simulation = |key| section("simulation")?.open_table().ok()?.get(key);
-    let scenario = of_simulation("scenario")
-        .and_then(|n| problems.keep(n.text()))
-        .and_then(|path| problems.keep(beside(&source, &path, Scenario::load)));
-    let params = of_simulation("params").map_or(Ok(Vec::new()), |n| n.texts());
-    let params = problems.keep_or(Vec::new(), params);
+    let record = optional(&mut problems, file.get("record"), record);
+    let verdict = optional(&mut problems, file.get("verdict"), VerdictSpec::read);
+    let of_simulation = |key| file.get("simulation")?.open_table().ok()?.get(key);
+    let scenario = optional(&mut problems, of_simulation("scenario"), |n| {
+        beside(&source, &n.text()?, Scenario::load).map(Some)
+    });
+    let params = optional(&mut problems, of_simulation("params"), |n| n.texts());
     let mut system = problems.finish(System {
         name,
         simulation,
@@ -113,6 +109,15 @@ pub fn read_method(source: &Arc<Source>) -> Result<(Method, Option<At<f64>>), Er
         None => Method::of_nobody(simulation.step.is_some()),
     };
     problems.finish((method, simulation.step))
+}
+
+/// Reads what may be missing, or may be wrong: then it is as if it were missing, and what is wrong is kept.
+fn optional<'a, T: Default>(
+    problems: &mut Collector,
+    node: Option<Node<'a>>,
+    read: impl FnOnce(Node<'a>) -> Result<T, Error>,
+) -> T {
+    node.and_then(|node| problems.keep(read(node))).unwrap_or_default()
 }
 
 /// The name that `[system]` gives.
@@ -452,21 +457,16 @@ fn port(node: Node<'_>, what: &str) -> Result<BondPort, Error> {
     problems.finish_some(port)
 }
 
-fn record(node: Option<Node<'_>>) -> Result<Record, Error> {
+fn record(node: Node<'_>) -> Result<Record, Error> {
     let mut record = Record::default();
-    let Some(node) = node else { return Ok(record) };
     let mut problems = Collector::new();
     let known = ["variables", "exclude", "jumps", "format"];
     let table = node.table_with(&mut problems, "`[record]`", &known)?;
     if let Some(names) = table.get("variables").and_then(|n| problems.keep(n.texts())) {
         record.variables = names;
     }
-    if let Some(names) = table.get("exclude").and_then(|n| problems.keep(n.texts())) {
-        record.exclude = names;
-    }
-    if let Some(flag) = table.get("jumps").and_then(|n| problems.keep(n.flag())) {
-        record.jumps = flag.value;
-    }
+    record.exclude = optional(&mut problems, table.get("exclude"), |n| n.texts());
+    record.jumps = optional(&mut problems, table.get("jumps"), |n| Ok(n.flag()?.value));
     if let Some(format) = table.get("format").and_then(|n| problems.keep(format(n))) {
         record.format = format;
     }

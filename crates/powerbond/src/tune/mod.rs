@@ -377,7 +377,7 @@ impl<'a> Bench<'a> {
     fn try_reference(&mut self, method: &str, step: f64) -> Result<Result<(Reference, Path), String>, Error> {
         let until = self.spent() + FOR_REFERENCE * self.budget;
         let (fine, seen) = match self.run(Some(step), method, until, |p| Box::new(Recorded::new(p))) {
-            Err(error @ Error::Input(_)) => return Ok(Err(error.to_string())),
+            Err(error @ Error::Input(_)) => return Ok(Err(in_one_line(&error))),
             other => other?,
         };
         let path = match (fine.failure, seen.path()) {
@@ -446,7 +446,7 @@ impl<'a> Bench<'a> {
         self.listener.at((self.spent() / self.budget).clamp(0.2, 0.99), candidate.name);
         let compared = Compared::new(reference.clone());
         let (ran, seen) = match self.run(plan.step, &plan.method, until, |_| Box::new(compared)) {
-            Err(error @ Error::Input(_)) => return Ok((plan.refused(level, error.to_string()), false)),
+            Err(error @ Error::Input(_)) => return Ok((plan.refused(level, in_one_line(&error)), false)),
             other => other?,
         };
         let findings = ran.assembled.verdict.result(&self.system.verdict.limits);
@@ -502,4 +502,9 @@ impl<'a> Bench<'a> {
         }
         Ok(())
     }
+}
+
+/// Why a run was refused, for a table.
+fn in_one_line(error: &Error) -> String {
+    error.to_string().replace('\n', "; ")
 }

@@ -11,8 +11,6 @@ use std::ops::Range;
 pub(super) struct Sides {
     pub input: Place,
     pub output: Place,
-    /// What their product is in W, with the sign and the ratio of the port.
-    factor: f64,
 }
 
 impl NetworkBuilder {
@@ -32,7 +30,7 @@ impl NetworkBuilder {
                 let mut sides: Vec<Sides> = Vec::new();
                 for (input, output) in port.inputs.iter().zip(&port.outputs) {
                     let owner = sides.first().map(|s| s.input.0);
-                    let found = self.sides(port, (input, output), owner, &subject);
+                    let found = self.sides((input, output), owner, &subject);
                     sides.extend(errors.keep(found));
                 }
                 ports.push(sides);
@@ -44,19 +42,17 @@ impl NetworkBuilder {
 
     fn sides(
         &self,
-        port: &PortSpec,
         (input, output): (&VariableName, &VariableName),
         owner: Option<usize>,
         subject: &Subject,
     ) -> Result<Sides, BuildError> {
-        let error = |problem| BuildError { subject: subject.clone(), problem };
         let from = self.find(output, Some(Causality::Output), subject.clone())?;
         let to = self.find(input, Some(Causality::Input), subject.clone())?;
         if from.0 != to.0 || owner.is_some_and(|s| s != to.0) {
-            return Err(error(Problem::SplitPort { input: input.clone(), output: output.clone() }));
+            let problem = Problem::SplitPort { input: input.clone(), output: output.clone() };
+            return Err(BuildError { subject: subject.clone(), problem });
         }
-        let watts = self.watts((input, to), (output, from), port.ratio).map_err(error)?;
-        Ok(Sides { input: to, output: from, factor: port.sign * port.ratio * watts })
+        Ok(Sides { input: to, output: from })
     }
 
     /// Bonds in name order, with the checks of what feeds them.
@@ -75,20 +71,25 @@ impl NetworkBuilder {
         for &b in &order {
             let spec = &self.bonds[b];
             let (first_port, known) = (bonds.ports.len(), errors.0.len());
+            let mut told = BTreeSet::new();
             for (p, (port, sides)) in spec.ports.iter().zip(&sides[b]).enumerate() {
                 let error = |problem| BuildError { subject: Subject::Bond(b, Some(p)), problem };
                 let first_term = bonds.terms.len();
-                for (input, side) in port.inputs.iter().zip(sides) {
-                    let input = input.clone();
+                for ((input, output), side) in port.inputs.iter().zip(&port.outputs).zip(sides) {
                     let Some(&u) = places.inputs.get(&side.input).filter(|&&u| wiring.is_coupled(u)) else {
-                        errors.0.push(error(Problem::Unfed { input }));
+                        errors.0.push(error(Problem::Unfed { input: input.clone() }));
                         continue;
                     };
-                    if let Some(other) = bond_of_input.insert(u, &spec.name) {
-                        errors.0.push(error(Problem::UsedTwice { input, bond: other.to_owned() }));
+                    let watts = self.watts((input, side.input), (output, side.output), port.ratio);
+                    let Some(watts) = errors.keep(watts.map_err(error)) else { continue };
+                    if let Some(other) = bond_of_input.insert(u, &spec.name)
+                        && told.insert(u)
+                    {
+                        let (input, bond) = (input.clone(), other.to_owned());
+                        errors.0.push(error(Problem::UsedTwice { input, bond }));
                     }
-                    let y = places.outputs[&side.output];
-                    bonds.terms.push(Term { u, y, factor: side.factor });
+                    let factor = port.sign * port.ratio * watts;
+                    bonds.terms.push(Term { u, y: places.outputs[&side.output], factor });
                 }
                 let subsystem = sides.first().map_or(0, |s| s.input.0);
                 bonds.ports.push(Port { subsystem, terms: first_term..bonds.terms.len() });

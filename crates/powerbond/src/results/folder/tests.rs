@@ -1,7 +1,8 @@
 //! What becomes of a folder with something in it.
 
 use super::*;
-use crate::results::{Format, SUMMARY};
+use crate::results::SUMMARY;
+use crate::table::Format;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder that is removed in the end.

@@ -133,7 +133,7 @@ fn the_summary_has_its_documented_fields() {
     );
     check("/energy", &["exchanged", "residual", "residual_abs", "residual_share"]);
     check("/hashes", &["system"]);
-    check("/bonds/0/ports/0", &["name", "subsystem", "energy"]);
+    check("/bonds/0/ports/0", &["name", "subsystem", "inputs", "outputs", "energy"]);
     check("/subsystems/1", &["name", "kind", "steps", "seconds", "net_energy"]);
     check("/config", &["simulation", "record", "method", "verdict", "connections", "parameters"]);
     check("/files", &["results", "energy"]);

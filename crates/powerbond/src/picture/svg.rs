@@ -36,9 +36,10 @@ impl Diagram {
     pub fn element(&self, id: &str) -> String {
         let (width, height, body) =
             Diagram { title: String::new(), facts: String::new(), ..self.clone() }.drawn();
-        let height = height - TITLE;
+        // Smaller than that it cannot be read: the page scrolls.
+        let (height, least) = (height - TITLE, 0.75 * width);
         format!(
-            "<svg id=\"{}\" viewBox=\"0 {TITLE} {width:.0} {height:.0}\" style=\"max-width:{width:.0}px\" role=\"img\" \
+            "<svg id=\"{}\" viewBox=\"0 {TITLE} {width:.0} {height:.0}\" style=\"max-width:{width:.0}px;min-width:{least:.0}px\" role=\"img\" \
              aria-label=\"{}\">\n{body}</svg>",
             xml(id),
             xml(&self.title)

@@ -86,7 +86,7 @@ pub fn wire(
     let mut texts = Vec::new();
     for (end, (_, _, gain)) in sources.iter().zip(&net.sources) {
         if *gain != 1.0 {
-            texts.push(([end.x + 4.0, end.y - 4.0], true, format!("×{gain}")));
+            texts.push(([end.x + 4.0, end.y - 7.0], true, format!("×{gain}")));
         }
     }
     for (end, (_, _, gain, offset)) in targets.iter().zip(&net.targets) {
@@ -95,7 +95,7 @@ pub fn wire(
             text += &format!("{}{}", if *offset > 0.0 { "+" } else { "" }, short(*offset));
         }
         if !text.is_empty() {
-            texts.push(([end.x - 10.0, end.y - 4.0], false, text));
+            texts.push(([end.x - 10.0, end.y - 7.0], false, text));
         }
     }
     let branches = net.sources.iter().flat_map(|s| net.targets.iter().map(|t| (s.0.clone(), t.0.clone())));

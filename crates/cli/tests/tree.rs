@@ -89,3 +89,49 @@ fn pictures_know_nothing_of_the_library() {
         }
     }
 }
+
+/// A module of the library uses those that stand before it in `lib.rs` only: there are no cycles.
+#[test]
+fn modules_of_the_library_use_earlier_ones_only() {
+    let source = crates().join("powerbond/src");
+    let lib = read(&source.join("lib.rs"));
+    let name = |line: &str| {
+        let rest = line.strip_prefix("pub mod ").or_else(|| line.strip_prefix("mod "))?;
+        rest.strip_suffix(';').map(str::to_owned)
+    };
+    let modules: Vec<String> = lib.lines().filter_map(name).collect();
+    assert!(modules.len() > 12, "{modules:?}");
+    for (place, module) in modules.iter().enumerate() {
+        let folder = source.join(module);
+        let file = source.join(format!("{module}.rs"));
+        let files = if folder.is_dir() { sources(&folder) } else { vec![file] };
+        for path in files.iter().filter(|path| path.file_stem().is_none_or(|stem| stem != "tests")) {
+            let text = read(path);
+            // Tests at the end of a file may use anything.
+            let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+            for used in code.split("crate::").skip(1) {
+                let used = used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+                if let Some(other) = modules.iter().position(|m| m == used) {
+                    assert!(other <= place, "{}: `{used}` stands after `{module}`", path.display());
+                }
+            }
+        }
+    }
+}
+
+/// What reports and tuning do, everybody can do: they use what the library shows.
+#[test]
+fn reports_and_tuning_use_what_is_public() {
+    let lib = read(&crates().join("powerbond/src/lib.rs"));
+    let hidden: Vec<&str> =
+        lib.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).collect();
+    for folder in ["tune", "report"] {
+        for path in sources(&crates().join("powerbond/src").join(folder)) {
+            let text = read(&path);
+            let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+            for module in &hidden {
+                assert!(!code.contains(&format!("crate::{module}::")), "{}: `{module}`", path.display());
+            }
+        }
+    }
+}

@@ -40,7 +40,7 @@ pub use assemble::{Assembled, Column, SharedLog, Timing};
 pub use catalogue::Method;
 pub use check::Check;
 pub use error::{Collector, Error, Failure, Place, Problem, Problems};
-pub use observe::{RealTime, Row, TABLES, Tables};
+pub use observe::{ENERGY, JUMPS, RESULTS, RealTime, Row, TABLES, Tables};
 pub use options::{RunOptions, run};
 pub use powerbond_core as core;
 pub use powerbond_fmi as fmi;

@@ -231,7 +231,7 @@ impl Coupled<'_> {
 const DEFAULT_STEPS: f64 = 1000.0;
 
 /// The constant step of a run of `duration` in which nobody chose one.
-pub(crate) fn default_step(network: &Network, duration: f64) -> f64 {
+pub(super) fn default_step(network: &Network, duration: f64) -> f64 {
     whole_steps(network, duration / DEFAULT_STEPS)
 }
 

@@ -15,7 +15,6 @@ mod decided;
 mod warnings;
 mod explain;
 
-pub(crate) use experiment::default_step;
 pub use subsystems::SharedLog;
 pub use timing::Timing;
 pub(crate) use warnings::{engine_warnings, loop_path, loop_text};
@@ -88,6 +87,11 @@ impl Assembled {
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let outcome = self.engine.run(&mut Both(&mut self.verdict, observer));
         outcome.map_err(|error| self.explain(&error))
+    }
+
+    /// The constant step of a run in which nobody chose one, in s.
+    pub fn default_step(&self) -> f64 {
+        experiment::default_step(self.engine.network(), self.stop - self.start)
     }
 
     /// The unit of a variable, as its subsystem writes it; empty where nobody knows.

@@ -2,9 +2,9 @@
 
 use super::thin::{number, thin};
 use crate::Error;
-use crate::observe::{ENERGY, RESULTS};
 use crate::results::{SUMMARY, table_of};
 use crate::table::{Table, read};
+use crate::{ENERGY, RESULTS};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::Path;

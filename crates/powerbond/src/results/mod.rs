@@ -9,8 +9,9 @@ mod verdict;
 pub use choices::Choices;
 pub use compare::{Comparison, Difference, Tolerance, compare};
 pub use folder::{Contents, RunFolder, Wanted};
-pub(crate) use summary::table_of;
-pub use summary::{BondSummary, EnergySummary, EstimateSummary, Origin, SUMMARY, Steps, Summary, config};
+pub use summary::{
+    BondSummary, EnergySummary, EstimateSummary, Origin, SUMMARY, Steps, Summary, config, table_of,
+};
 pub use verdict::{ErrorEstimate, InputSummary, Reason, VerdictSummary};
 
 /// The file of a report in the folder of a run.

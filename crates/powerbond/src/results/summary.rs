@@ -308,7 +308,8 @@ impl Origin {
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
             config: config(system, assembled),
-            hashes: hashes(system),
+            // Of files that may be large: for what is kept.
+            hashes: places.map_or(Value::Null, |_| hashes(system)),
         }
     }
 

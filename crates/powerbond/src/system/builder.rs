@@ -23,12 +23,14 @@ use std::path::PathBuf;
 ///
 /// let system = System::builder()
 ///     .model("mass", "oscillator/mass")
-///     .model("spring", "oscillator/force-giver")
-///     .connect("spring.force", "mass.force")
-///     .connect("mass.velocity", "spring.velocity")
+///     .model("giver", "oscillator/force-giver")
+///     .connect("giver.force", "mass.force")
+///     .connect("mass.position", "giver.position")
+///     .connect("mass.velocity", "giver.velocity")
 ///     .stop(1.0)
-///     .build();
-/// # system.unwrap();
+///     .build()?;
+/// system.assemble()?;
+/// # Ok::<(), powerbond::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct SystemBuilder {

@@ -11,16 +11,14 @@ mod path;
 
 pub use candidates::CANDIDATES;
 
-use crate::assemble::default_step;
 use crate::catalogue::Method;
 use crate::number::{percent, short};
 use crate::source::At;
 use crate::system::System;
-use crate::{Assembled, Error};
+use crate::{Assembled, Error, Output, Session, State};
 use candidates::{Candidate, Known};
 use path::{Compared, Path, Recorded};
 use powerbond_core::network::NameIndex;
-use powerbond_core::run::Outcome;
 use serde::Serialize;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -229,7 +227,7 @@ struct Bench<'a> {
 
 /// What a run came to.
 struct Ran {
-    assembled: Assembled,
+    session: Session,
     seconds: f64,
     failure: Option<String>,
     late: bool,
@@ -243,7 +241,7 @@ impl<'a> Bench<'a> {
         let network = assembled.engine.network();
         // The first step of a run that chooses its own says nothing about the others.
         let chosen = system.simulation.step.is_some() || !assembled.adaptive;
-        let step = if chosen { assembled.step } else { default_step(network, duration) };
+        let step = if chosen { assembled.step } else { assembled.default_step() };
         if !(0..network.n_inputs).any(|i| network.wiring.is_coupled(i)) {
             let message = "no output feeds an input: every method gives the same, there is nothing to tune";
             return Err(Error::input(None, message));
@@ -288,26 +286,25 @@ impl<'a> Bench<'a> {
         let mut system = self.system.clone();
         system.simulation.step = step.map(At::default);
         system.method = Method::parse(method)?;
-        let mut assembled = system.assemble()?;
-        let mut seen = watch(&assembled);
+        let mut session = Session::open(&system, Output::nothing())?;
+        let mut seen = watch(session.assembled());
         let deadline = self.begun + Duration::try_from_secs_f64(until).unwrap_or(Duration::MAX / 4);
         let begun = Instant::now();
         let (outcome, late) = {
             let mut watched = path::Limited::new(seen.as_mut(), deadline, &*self.listener);
-            let outcome = assembled.run(&mut watched);
+            let outcome = session.run_with(&mut watched);
             (outcome, watched.late)
         };
         let seconds = begun.elapsed().as_secs_f64();
         if self.listener.interrupted() {
             return Err(Error::accuracy("it was stopped"));
         }
-        assembled.engine.finish();
         let failure = match outcome {
-            Ok(Outcome::Finished) => None,
-            Ok(Outcome::Stopped) => Some("it was not done in time".to_owned()),
+            Ok(State::Finished) => None,
+            Ok(_) => Some("it was not done in time".to_owned()),
             Err(error) => Some(error.to_string()),
         };
-        Ok((Ran { assembled, seconds, failure, late }, seen))
+        Ok((Ran { session, seconds, failure, late }, seen))
     }
 
     /// The system with its own step: what a step costs, and the energies.
@@ -319,8 +316,8 @@ impl<'a> Bench<'a> {
             let (ran, _) = self.run(Some(step), "hold = 0\n", self.budget, |p| Box::new(Recorded::new(p)))?;
             match ran.failure {
                 None => {
-                    let steps = ran.assembled.engine.statistics().accepted.max(1) as f64;
-                    let sums = &ran.assembled.engine.meter().sums;
+                    let steps = ran.session.assembled().engine.statistics().accepted.max(1) as f64;
+                    let sums = &ran.session.assembled().engine.meter().sums;
                     let energy = sums.iter().map(|s| s.exchanged).fold(0.0, f64::max);
                     return Ok(First { seconds_per_step: ran.seconds / steps, energy });
                 }
@@ -449,16 +446,16 @@ impl<'a> Bench<'a> {
             Err(error @ Error::Input(_)) => return Ok((plan.refused(level, in_one_line(&error)), false)),
             other => other?,
         };
-        let findings = ran.assembled.verdict.result(&self.system.verdict.limits);
-        let sums = &ran.assembled.engine.meter().sums;
+        let findings = ran.session.assembled().verdict.result(&self.system.verdict.limits);
+        let sums = &ran.session.assembled().engine.meter().sums;
         let failed = ran.failure.is_some();
         let point = Point {
             level,
             knob: plan.knob,
             value: plan.value,
             block: plan.block(),
-            steps: ran.assembled.engine.statistics().accepted,
-            calls: ran.assembled.timings.iter().map(|t| t.calls()).sum(),
+            steps: ran.session.assembled().engine.statistics().accepted,
+            calls: ran.session.assembled().timings.iter().map(|t| t.calls()).sum(),
             seconds: ran.seconds,
             error: seen.error().filter(|e| !failed && e.is_finite()),
             estimated: Some(findings.error()).filter(|e| !failed && e.is_finite()),

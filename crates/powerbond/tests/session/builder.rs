@@ -164,15 +164,15 @@ fn next(state: &mut u64) -> usize {
 #[test]
 fn random_calls_never_panic() {
     let names = ["a", "b", "", "a.b", "ä", "a.u", "b.u", "a.y", "b.y", "a.x", "c.u", ".", "a.", "*", "mass"];
-    let numbers = [0.0, 1.0, -1.0, 0.5, 1e-9, 1e300, f64::NAN, f64::INFINITY, -0.0, 3.0];
+    let numbers = [0.0, 1.0, -1.0, 0.5, 0.01, 1e300, f64::NAN, f64::INFINITY, -0.0, 3.0];
     let models = ["algebraic/gain", "oscillator/mass", "quarter-car/chassis", "nothing", ""];
     let (mut built, mut ran) = (0, 0);
-    for seed in 0..600_u64 {
+    for seed in 0..3000_u64 {
         let mut state = seed;
         let s = &mut state;
         let mut builder =
             System::builder().model("a", "algebraic/gain").model("b", "algebraic/gain").stop(0.2).step(0.1);
-        for _ in 0..next(s) % 12 {
+        for _ in 0..next(s) % 7 {
             let (name, other) = (names[next(s) % names.len()], names[next(s) % names.len()]);
             let x = numbers[next(s) % numbers.len()];
             builder = match next(s) % 17 {

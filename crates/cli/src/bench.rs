@@ -14,7 +14,7 @@ pub struct Arguments {
     /// Only rows whose id contains this
     #[arg(long, value_name = "ID")]
     only: Option<String>,
-    /// Run the models as FMUs that `export` makes of them: the same rows, bit for bit
+    /// Run the models as FMUs written by `export`; results are bit-identical
     #[arg(long, value_name = "VERSION", num_args = 0..=1, default_missing_value = "2", value_parser = ["2", "3"])]
     fmu: Option<String>,
     /// Print one JSON document
@@ -30,13 +30,13 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     }
     let Some(suite) = SUITES.iter().find(|s| s.name == arguments.suite) else {
         let hint = powerbond::core::suggest::hint(&arguments.suite, SUITES.iter().map(|s| s.name));
-        return Err(Error::input(None, format!("there is no suite `{}`.{hint}", arguments.suite)));
+        return Err(Error::input(None, format!("unknown suite `{}`.{hint}", arguments.suite)));
     };
     let rows = suite.ids();
     if let Some(part) = &arguments.only
         && !rows.iter().any(|id| id.contains(part.as_str()))
     {
-        return Err(Error::input(None, format!("no row of {} has `{part}` in its id", suite.name)));
+        return Err(Error::input(None, format!("no row of {} contains `{part}` in its id", suite.name)));
     }
     let bar = (!arguments.json && std::io::stderr().is_terminal())
         .then(|| indicatif::ProgressBar::new(rows.len() as u64));

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 pub struct Arguments {
     /// A system file, a folder with `system.toml`, or a single FMU
     system: PathBuf,
-    /// Refuse (exit 3) FMUs whose files have what the standard does not allow but we understand
+    /// Treat violations of the FMI standard as errors (exit code 3), also where powerbond can read the file
     #[arg(long)]
     strict: bool,
-    /// Draw the system: a file that ends in .svg or .dot
+    /// Write a picture of the system to this file (.svg or .dot)
     #[arg(long, value_name = "FILE")]
     graph: Option<PathBuf>,
     /// Replace a file there that powerbond did not draw
@@ -72,9 +72,10 @@ fn drawing(path: &Path) -> Result<(&Path, Drawing, &'static str), Error> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("svg") => Ok((path, Check::svg, "<!-- powerbond check -->")),
         Some("dot" | "gv") => Ok((path, Check::dot, "// powerbond check")),
-        _ => {
-            Err(Error::input(None, format!("--graph {}: the name must end in .svg or .dot", path.display())))
-        }
+        _ => Err(Error::input(
+            None,
+            format!("--graph {}: expected a file name ending in .svg or .dot", path.display()),
+        )),
     }
 }
 
@@ -134,13 +135,13 @@ fn describe(check: &Check) -> String {
         out += &format!("  {}: {}\n", bond.name, bond.ports.iter().map(port).collect::<Vec<_>>().join("  "));
     }
     if check.bonds.is_empty() {
-        out += "  none: add `[bonds.name]` to see whether the coupling conserves energy\n";
+        out += "  none: add `[bonds.name]` to measure whether the coupling conserves energy\n";
     }
     out += &structure(check);
     out += &methods(check);
     if !check.findings.is_empty() {
         out += &format!(
-            "\n{} finding(s) in the files of FMUs, understood all the same; `--strict` lists and refuses them\n",
+            "\n{} violation(s) of the standard in files of FMUs; `--strict` lists them and treats them as errors\n",
             check.findings.len()
         );
     }
@@ -167,7 +168,7 @@ fn known_from(check: &Check, output: &str) -> String {
 /// The gain of a loop and what becomes of it.
 fn loop_words(found: &LoopCheck) -> String {
     let number = |x: f64| significant(x);
-    let gain = found.gain.map_or("its gain is not known".to_owned(), |gain| format!("gain {}", number(gain)));
+    let gain = found.gain.map_or("unknown gain".to_owned(), |gain| format!("gain {}", number(gain)));
     if found.solved {
         return format!("{gain}; solved at every communication point");
     }
@@ -179,7 +180,7 @@ fn loop_words(found: &LoopCheck) -> String {
         let all: Vec<String> = growth.into_iter().enumerate().map(one).collect();
         format!(": a disturbance grows per step by a factor of {}", all.join(", "))
     });
-    format!("{gain}; not solved in the run, every exchange lags a step behind{growth}")
+    format!("{gain}; not solved during the run, every exchange lags one step behind{growth}")
 }
 
 /// Order, loops and what estimates are worth.
@@ -188,7 +189,7 @@ fn structure(check: &Check) -> String {
     for s in &check.subsystems {
         for o in s.outputs.iter().filter(|o| !o.feeds_through.is_empty()) {
             out += &format!(
-                "  {}.{} depends on {} at the same instant ({})\n",
+                "  {}.{} has direct feed-through from {} ({})\n",
                 s.name,
                 o.name,
                 o.feeds_through.join(", "),
@@ -206,10 +207,10 @@ fn structure(check: &Check) -> String {
     }
     match check.nilpotency {
         Some(_) if check.subsystems.iter().any(|s| s.feed_through == "unknown") => {
-            out += "  no algebraic loop in what is known\n";
+            out += "  no algebraic loop in the known feed-through\n";
         }
         Some(m) => out += &format!("  no algebraic loop; nilpotency index {m}\n"),
-        None => out += "  with a loop there is no nilpotency index\n",
+        None => out += "  no nilpotency index because of the loop\n",
     }
     out += "\nA Richardson estimate\n";
     let outputs = || check.subsystems.iter().flat_map(|s| s.outputs.iter().map(move |o| (s, o)));
@@ -224,7 +225,7 @@ fn structure(check: &Check) -> String {
         out += &format!("  not of {}.{}: {}\n", s.name, o.name, o.estimate);
     }
     if outputs().next().is_none() {
-        out += "  has nothing to compare: no output is exchanged\n";
+        out += "  no output is exchanged, so there is nothing to compare\n";
     }
     out
 }
@@ -243,5 +244,5 @@ fn methods(check: &Check) -> String {
             if lacks.is_empty() { "nothing".to_owned() } else { lacks.join("; ") },
         ]);
     }
-    format!("\nMethods (* chosen) and what they use of every subsystem\n{}", table(&rows))
+    format!("\nMethods (* selected) and the capabilities they use of every subsystem\n{}", table(&rows))
 }

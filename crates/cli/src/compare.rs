@@ -44,11 +44,11 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         }
     };
     comparison.notes.iter().for_each(|note| eprintln!("note: {note}"));
-    warn("only the first one has", &comparison.only_first);
-    warn("only the reference has", &comparison.only_reference);
+    warn("only in the first", &comparison.only_first);
+    warn("only in the reference", &comparison.only_reference);
     if comparison.different_times {
         eprintln!(
-            "warning: they do not cover the same time; compared from {} s to {} s",
+            "warning: different time ranges; compared from {} s to {} s",
             comparison.from, comparison.to
         );
     }
@@ -56,8 +56,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
 }
 
 fn describe(c: &Comparison) -> String {
-    let mut rows =
-        vec![["variable", "max", "at", "of largest", "rms", "of rms", ""].map(str::to_owned).to_vec()];
+    let mut rows = vec![["variable", "max", "at", "of max", "rms", "of rms", ""].map(str::to_owned).to_vec()];
     for v in &c.variables {
         let mark = match v.within {
             Some(true) => "ok",

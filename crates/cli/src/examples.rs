@@ -5,11 +5,12 @@ pub const RUN: &str = "\
 Examples:
   powerbond run examples/quarter-car
   powerbond run examples/quarter-car --tolerance 1e-4 --set chassis.mass=500 --report
-  powerbond run examples/quarter-car --step-size 1e-3 --output-interval 0.01 --output-dir out
+  powerbond run examples/quarter-car --step-size 1e-3 --output-dir out
   powerbond run model.fmu --end-time 10 --set mass=1200 --input signals.csv
-  powerbond run examples/quarter-car --quiet --max-error 1%     exits with 7 if it is exceeded
+  powerbond run examples/quarter-car --quiet --max-error 1%
 
-Options go over the system file, the file over the defaults. `powerbond --help` lists the exit codes.";
+Options override the system file, the file overrides the defaults.
+`powerbond --help` lists the exit codes.";
 
 /// Of `inspect`.
 pub const INSPECT: &str = "\
@@ -33,7 +34,7 @@ Examples:
 pub const COMPARE: &str = "\
 Examples:
   powerbond compare results/coarse results/fine
-  powerbond compare results/quarter-car expected.csv --rtol 0.1%     exits with 7 if a variable differs by more";
+  powerbond compare results/quarter-car expected.csv --rtol 0.1%";
 
 /// Of `tune`.
 pub const TUNE: &str = "\

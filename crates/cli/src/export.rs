@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub struct Arguments {
     /// The model: `powerbond methods` lists them
     model: String,
-    /// The version of FMI
+    /// FMI version
     #[arg(long, value_name = "VERSION", default_value = "2", value_parser = ["2", "3"])]
     fmi: String,
     /// Set a start value: parameter=value (repeatable)
@@ -20,7 +20,7 @@ pub struct Arguments {
     /// The file to write (default: the name of the model)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The library of the models (default: the one beside this command)
+    /// The library of the models (default: in the folder of this command)
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// Print nothing but errors
@@ -33,7 +33,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let name = &arguments.model;
     let Some(model) = models::find(name) else {
         let hint = models::hint(name);
-        return Err(Error::input(None, format!("there is no model `{name}`.{hint}")));
+        return Err(Error::input(None, format!("unknown model `{name}`.{hint}")));
     };
     let given = arguments.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>, _>>()?;
     let (version, words) = match arguments.fmi.as_str() {
@@ -61,7 +61,7 @@ fn assignment(text: &str) -> Result<(String, ParameterValue), Error> {
     let Some((name, value)) = text.split_once('=') else {
         return Err(Error::input(
             None,
-            format!("`--set {text}`: a parameter and its value are needed, as in `mass=45`"),
+            format!("`--set {text}`: expected a parameter and its value, as in `mass=45`"),
         ));
     };
     let value = value.trim();

@@ -20,10 +20,8 @@ impl Fmus {
     /// For the models of `suite`; `version` is "2" or "3".
     pub fn new(suite: &Suite, version: &str) -> Result<Self, Error> {
         if !suite.exchangeable {
-            let message = format!(
-                "`{}` measures single steps of its models, which cannot be exchanged for FMUs",
-                suite.name
-            );
+            let message =
+                format!("`{}` measures single steps of its models and does not support FMUs", suite.name);
             return Err(Error::input(None, message));
         }
         let folder = std::env::temp_dir().join(format!("powerbond-bench-{}", std::process::id()));
@@ -49,7 +47,7 @@ impl Fmus {
                     None => {
                         let path = folder.join(format!("{}.fmu", written.borrow().len()));
                         let missing =
-                            || Error::input(name.place(), format!("there is no model `{}`", name.value));
+                            || Error::input(name.place(), format!("unknown model `{}`", name.value));
                         let model = models::find(&name.value).ok_or_else(missing)?;
                         let export = Export::new(model, version, &given).map_err(explain)?;
                         export.write(&Library::find().map_err(explain)?, &path).map_err(explain)?;

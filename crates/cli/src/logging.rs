@@ -12,8 +12,8 @@ pub fn begin(verbosity: u8) {
                 Ok(filter) => filter,
                 Err(error) => {
                     eprintln!(
-                        "warning: RUST_LOG=`{text}` is left out: {error}; write a level (`info`), or levels of parts \
-                         (`powerbond::fmu=debug,powerbond=warn`)"
+                        "warning: RUST_LOG=`{text}` is ignored: {error}; expected a level (`info`), or levels of \
+                         parts (`powerbond::fmu=debug,powerbond=warn`)"
                     );
                     return;
                 }

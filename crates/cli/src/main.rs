@@ -21,14 +21,15 @@ use clap::{Parser, Subcommand};
 use powerbond::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Co-simulation that follows the energy through the coupling.
+/// Co-simulation that measures the energy of the coupling.
 ///
-/// powerbond couples simulators, lets each step on its own, and watches every power bond between them: what
-/// does not cancel there is energy that the coupling invented or lost.
+/// powerbond couples FMUs and models, advances each on its own and measures the power of every bond between
+/// them: what does not cancel is energy that the coupling created or lost.
 #[derive(Parser)]
 #[command(name = "powerbond", version, max_term_width = 100, after_help = AFTER_HELP)]
 struct Arguments {
-    /// Log to stderr what is done and what FMUs say; -vv and -vvv more of it (RUST_LOG chooses in detail)
+    /// Log progress and messages of FMUs to stderr; -vv adds rejected steps, -vvv all steps (RUST_LOG selects
+    /// in detail)
     #[arg(short, long, action = clap::ArgAction::Count, global = true, display_order = 900)]
     verbose: u8,
     #[command(subcommand)]
@@ -38,33 +39,37 @@ struct Arguments {
 const AFTER_HELP: &str = "\
 Start with:  powerbond run examples/quarter-car
 
-Exit codes: 0 ok · 1 a bug of ours · 2 usage · 3 input refused · 4 model error · 5 a model ended the process ·
-7 no convergence, step floor or accuracy limit exceeded · 8 output error · 130 Ctrl-C · 143 terminated";
+Exit codes:
+  0 success                  5 an FMU ended the process
+  1 internal error           7 no convergence or a limit exceeded
+  2 wrong usage              8 output error
+  3 invalid input          130 stopped by Ctrl-C
+  4 model error            143 terminated";
 
 #[derive(Subcommand)]
 enum Command {
     /// Run a coupled system and write its results
     #[command(after_help = examples::RUN)]
     Run(run::Arguments),
-    /// Show what an FMU says about itself
+    /// Show the model description of an FMU
     #[command(visible_alias = "info", after_help = examples::INSPECT)]
     Inspect(inspect::Arguments),
-    /// Look at a system without running it: structure, algebraic loops, capabilities
+    /// Check a system without running it: structure, algebraic loops, capabilities
     #[command(visible_alias = "validate", after_help = examples::CHECK)]
     Check(check::Arguments),
-    /// Make one HTML page of a run, or of several
+    /// Write an HTML report of one run or several
     #[command(after_help = examples::REPORT)]
     Report(report::Arguments),
-    /// Compare results with results: error per variable
+    /// Compare two results: error per variable
     #[command(after_help = examples::COMPARE)]
     Compare(compare::Arguments),
-    /// Try every method on one's own system: what accuracy costs, and a ready `[method]`
+    /// Run all methods on a system: error against cost, and a ready `[method]`
     #[command(after_help = examples::TUNE)]
     Tune(tune::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
     #[command(after_help = examples::BENCH)]
     Bench(bench::Arguments),
-    /// Write a built-in model as an FMU for other tools
+    /// Export a built-in model as an FMU
     #[command(after_help = examples::EXPORT)]
     Export(export::Arguments),
     /// List the methods, models and their knobs

@@ -10,7 +10,7 @@ use serde_json::json;
 /// Options of `methods`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Show only what has this in its name
+    /// Show only names that contain this
     name: Option<String>,
     /// Print one JSON document
     #[arg(long)]
@@ -26,7 +26,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         let name = arguments.name.as_deref().unwrap_or("");
         let names = catalogue::ALL.iter().map(|e| e.name).chain(models::ALL.iter().map(|m| m.name));
         let hint = powerbond::core::suggest::hint(name, names);
-        return Err(Error::input(None, format!("nothing in the catalogue is called `{name}`.{hint}")));
+        return Err(Error::input(None, format!("unknown method or model `{name}`.{hint}")));
     }
     if arguments.json {
         let method = |e: &&catalogue::Entry| {
@@ -114,7 +114,7 @@ fn line(name: &str, about: &str, unit: &str, default: Option<&str>) -> String {
 
 fn title(kind: Kind) -> &'static str {
     match kind {
-        Kind::Method => "Whole methods",
+        Kind::Method => "Complete methods",
         Kind::Schedule => "Schedules",
         Kind::Hold => "Holds",
         Kind::Correction => "Corrections",

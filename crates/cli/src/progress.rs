@@ -30,7 +30,7 @@ pub fn caught() -> Result<Arc<AtomicUsize>, Error> {
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register_usize(number, signal.clone(), number as usize)
-            .map_err(|e| Error::input(None, format!("cannot catch Ctrl-C: {e}")))?;
+            .map_err(|e| Error::input(None, format!("cannot handle Ctrl-C: {e}")))?;
     }
     Ok(signal)
 }

@@ -11,7 +11,7 @@ pub struct Arguments {
     /// Run folders; several are overlaid
     #[arg(required = true)]
     folders: Vec<PathBuf>,
-    /// Where it goes (default: report.html in the folder; of several runs, in the current one)
+    /// Output file (default: report.html in the folder; for several runs, in the current one)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace a file there that is not a report

@@ -30,26 +30,27 @@ pub struct Arguments {
     /// Length of the run, in s
     #[arg(short, long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     duration: Option<f64>,
-    /// Constant step, or the first one of an adaptive run, in s
+    /// Constant step size, or the first one of an adaptive run, in s
     #[arg(short, long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     step_size: Option<f64>,
-    /// Choose everything by itself, with this error relative to how far outputs move, such as 1e-3 or 0.1% (method `auto`)
+    /// Choose steps and method automatically for this relative error, such as 1e-3 or 0.1% (method `auto`,
+    /// default 1e-3)
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = crate::text::tolerance)]
     tolerance: Option<f64>,
     /// Write results at multiples of this, in s (default: every step)
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     output_interval: Option<f64>,
-    /// Where results go (default: results/<name of the system>)
+    /// Folder of the results (default: results/<name of the system>)
     #[arg(long, value_name = "FOLDER")]
     output_dir: Option<PathBuf>,
     /// Replace earlier results at the same place; otherwise an earlier run in the default folder is renamed, and an
     /// --output-dir or --output with results is refused
     #[arg(long)]
     overwrite: bool,
-    /// The file of recorded variables; its extension chooses the format of all tables: .csv, .arrows, .parquet
+    /// File of the recorded variables; its extension selects the format of all tables: .csv, .arrows, .parquet
     #[arg(short, long, value_name = "FILE", conflicts_with = "format")]
     output: Option<PathBuf>,
-    /// How tables are written (default: csv); arrow and parquet need a powerbond built with the feature `arrow`
+    /// Format of the tables (default: csv); arrow and parquet need a powerbond built with the feature `arrow`
     #[arg(long, value_name = "FORMAT", value_parser = ["csv", "arrow", "parquet"])]
     format: Option<String>,
     /// Take `[method]` (and the `step` that belongs to it) from this file, such as tune's `tuned.toml`
@@ -58,13 +59,14 @@ pub struct Arguments {
     /// Set a parameter, subsystem.parameter=value, or a knob, method.estimator.tolerance=1e-4 (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Set parameters from an SSP parameter file (.ssv), below --set (repeatable, the last one wins)
+    /// Set parameters from an SSP parameter set (.ssv); --set overrides it (repeatable, later files override
+    /// earlier ones)
     #[arg(long, value_name = "FILE.SSV")]
     params: Vec<PathBuf>,
-    /// Let an OSP scenario (YAML or JSON) override and bias variables at its times
+    /// Apply an OSP scenario (YAML or JSON): override and bias variables at given times
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Go no faster than the clock on the wall, or FACTOR times as fast
+    /// Pace the run to wall-clock time, or FACTOR times faster
     #[arg(
         long,
         value_name = "FACTOR",
@@ -74,25 +76,25 @@ pub struct Arguments {
         value_parser = crate::text::factor
     )]
     real_time: Option<f64>,
-    /// Advance subsystems side by side on N threads; results do not depend on it
+    /// Advance subsystems in parallel on N worker threads; results are bit-identical
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     worker_threads: u16,
-    /// Feed inputs from a CSV file: `time`, then one column per `subsystem.input`
+    /// Set external inputs from a CSV file: `time`, then one column per `subsystem.input`
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Go on when an output is NaN or infinite
+    /// Continue when an output is NaN or infinite
     #[arg(long)]
     allow_nonfinite: bool,
-    /// Write the jump of every coupled input at every communication point to a table of its own
+    /// Write the prediction defects of coupled inputs to the table `jumps`
     #[arg(long)]
     jumps: bool,
-    /// Exit with 7 if the energy residual of a bond is a larger share of the energy exchanged, such as 0.5%
+    /// Exit with 7 if the residual energy of a bond exceeds this share of the exchanged energy, such as 0.5%
     #[arg(long, value_name = "SHARE", value_parser = crate::text::share)]
     max_energy_residual: Option<f64>,
-    /// Exit with 7 if the estimated error of the coupling variables is larger, such as 1%
+    /// Exit with 7 if the estimated coupling error exceeds this, such as 1%
     #[arg(long, value_name = "SHARE", value_parser = crate::text::share)]
     max_error: Option<f64>,
-    /// Make report.html in the folder of the results, too
+    /// Also write report.html to the folder of the results
     #[arg(long)]
     report: bool,
     /// Print JSON lines: progress, then the summary as the last one
@@ -138,7 +140,7 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
     let done = session.finish();
     watch.clear();
     let Done { summary, error, folder, .. } = done?;
-    let folder = folder.ok_or_else(|| Error::input(None, "the results have no folder"))?;
+    let folder = folder.ok_or_else(|| Error::input(None, "missing folder of the results"))?;
     if arguments.report {
         let report = folder.path().join(REPORT);
         powerbond::report::write(&[folder.path().to_owned()], &report, arguments.overwrite)?;
@@ -157,7 +159,7 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
     }
     if let Some(error) = error {
         eprintln!("error: {error}");
-        eprintln!("what was computed until then is in {}", folder.path().display());
+        eprintln!("results until then are in {}", folder.path().display());
         return Ok(error.exit_code());
     }
     if let Some(code) = watch.stopped_by() {
@@ -180,7 +182,7 @@ fn describe(summary: &Summary, folder: &RunFolder) -> String {
         quantity(s.seconds, "s"),
     );
     if s.outcome == "stopped" {
-        out += &format!("stopped by the user before its end at {} s\n", significant(s.time.stop));
+        out += &format!("stopped by the user before the stop time {} s\n", significant(s.time.stop));
     }
     if s.steps.accepted > 0 {
         out += &format!("\n  method      {}\n", method(s));
@@ -196,7 +198,7 @@ fn describe(summary: &Summary, folder: &RunFolder) -> String {
         };
         if s.steps.rejected + s.steps.over_tolerance + s.steps.events > 0 {
             out += &format!(
-                "  steps       {} rejected, {} kept over tolerance, {} events\n",
+                "  steps       {} rejected, {} accepted over tolerance, {} events\n",
                 s.steps.rejected, s.steps.over_tolerance, s.steps.events
             );
         }
@@ -210,7 +212,7 @@ fn describe(summary: &Summary, folder: &RunFolder) -> String {
     out += "\n";
     if s.bonds.is_empty() {
         if !s.inputs.is_empty() {
-            out += "  no power bonds: add `[bonds.name]` to see whether the coupling conserves energy\n";
+            out += "  no power bonds: add `[bonds.name]` to measure whether the coupling conserves energy\n";
         }
     } else {
         let header = [
@@ -274,7 +276,7 @@ fn most<T>(list: &[T], size: impl Fn(&T) -> f64) -> (Vec<&T>, String) {
     order.sort_by(|&a, &b| size(&list[b]).total_cmp(&size(&list[a])));
     order.truncate(MOST_LISTED);
     order.sort_unstable();
-    let left = format!("  … {} more with less in summary.json\n", list.len() - MOST_LISTED);
+    let left = format!("  … {} smaller ones are in summary.json\n", list.len() - MOST_LISTED);
     (order.into_iter().map(|i| &list[i]).collect(), left)
 }
 
@@ -284,7 +286,7 @@ const MOST_LISTED: usize = 24;
 /// How a run in real time kept up.
 fn real_time(r: &RealTime) -> String {
     let pace =
-        if r.factor == 1.0 { String::new() } else { format!("{} times as fast, ", significant(r.factor)) };
+        if r.factor == 1.0 { String::new() } else { format!("{} times real time, ", significant(r.factor)) };
     if r.late_share == 0.0 {
         return format!("{pace}no step was late");
     }
@@ -301,7 +303,7 @@ fn choices(s: &Summary) -> String {
     if s.choices.inputs.is_empty() || s.steps.accepted == 0 {
         return String::new();
     }
-    let mut rows = vec![["subsystem", "class", "is fed with", "feed-through"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["subsystem", "class", "inputs", "feed-through"].map(str::to_owned).to_vec()];
     for sub in &s.choices.subsystems {
         let found = s.choices.identified.iter().filter(|f| f.output.starts_with(&format!("{}.", sub.name)));
         let confidence = found.map(|f| f.confidence).reduce(f64::min);

@@ -67,20 +67,20 @@ pub fn tolerance(text: &str) -> Result<f64, String> {
     let given = || text.trim().parse().ok();
     powerbond::number::share(text)
         .or_else(given)
-        .ok_or_else(|| "a number is needed, such as 1e-3 or 0.1%".to_owned())
+        .ok_or_else(|| "expected a number, such as 1e-3 or 0.1%".to_owned())
 }
 
 /// A time, as a number. Whether it fits is seen later.
 pub fn seconds(text: &str) -> Result<f64, String> {
     text.trim()
         .parse()
-        .map_err(|_| "a number of seconds is needed, without a unit, such as 0.001 or 1e-3".to_owned())
+        .map_err(|_| "expected a number of seconds without a unit, such as 0.001 or 1e-3".to_owned())
 }
 
 /// How many times as fast as the clock: a finite number above 0.
 pub fn factor(text: &str) -> Result<f64, String> {
     let factor = text.trim().parse().ok().filter(|x: &f64| x.is_finite() && *x > 0.0);
-    factor.ok_or_else(|| "a number above 0 is needed, such as 1 or 0.5".to_owned())
+    factor.ok_or_else(|| "expected a number above 0, such as 1 or 0.5".to_owned())
 }
 
 /// Lines of cells with aligned columns; the first column to the left, the others to the right. Control characters, which

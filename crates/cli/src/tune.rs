@@ -17,25 +17,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Arguments {
     /// A system file, a folder with `system.toml`, or a single FMU
     system: PathBuf,
-    /// The error that is wanted; the cheapest run below it is chosen
+    /// Wanted error; the cheapest run below it is chosen
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = crate::text::share)]
     error: f64,
-    /// How long all runs may take together, in s
+    /// Total time of all runs, in s
     #[arg(long, value_name = "S", default_value = "60", value_parser = crate::text::factor)]
     budget: f64,
     /// End of every run, in s
     #[arg(short, long, alias = "stop-time", value_name = "S", allow_negative_numbers = true)]
     end_time: Option<f64>,
-    /// The step in the middle of those that are tried, in s (default: that of the system, else a thousandth of the run)
+    /// Middle one of the step sizes that are tried, in s (default: that of the system, else 1/1000 of the run)
     #[arg(short, long, value_name = "S", allow_negative_numbers = true)]
     step_size: Option<f64>,
     /// Set a parameter: subsystem.parameter=value (repeatable)
     #[arg(long, value_name = "SUB.PARAM=VALUE")]
     set: Vec<String>,
-    /// Set parameters from an SSP parameter file (.ssv), below --set (repeatable, the last one wins)
+    /// Set parameters from an SSP parameter set (.ssv); --set overrides it (repeatable, later files override
+    /// earlier ones)
     #[arg(long, value_name = "FILE.SSV")]
     params: Vec<PathBuf>,
-    /// Let an OSP scenario (YAML or JSON) override and bias variables at its times
+    /// Apply an OSP scenario (YAML or JSON): override and bias variables at given times
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
     /// Where tuned.toml and tune.svg go (default: results/<name of the system>-tune)
@@ -141,8 +142,9 @@ fn describe(tuning: &Tuning, folder: &Path, system: &Path) -> String {
         tuning.plot(60, 17)
     );
     out += &format!(
-        "error: rms over all outputs of rms(y − reference)/std(reference); the reference has a constant step of {} and is good\n\
-         to {}. calls: steps of all subsystems. verdict: the error that coupling data alone tell.\n",
+        "error: rms over all outputs of rms(y − reference)/std(reference); the reference\n\
+         has a constant step of {} and an error of about {}.\n\
+         calls: steps of all subsystems. verdict: error estimated from coupling data.\n",
         quantity(reference.step, "s"),
         percent(reference.error)
     );

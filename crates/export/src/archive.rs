@@ -40,7 +40,7 @@ impl Library {
         let contains = |mark: &[u8]| bytes.windows(mark.len()).any(|window| window == mark);
         if !contains(&crate::MARK) {
             let stem = &crate::MARK[..crate::MARK.iter().rposition(|&b| b == b' ').unwrap_or(0)];
-            let found = if contains(stem) { "it is one of another version" } else { "it is something else" };
+            let found = if contains(stem) { "it is of another version" } else { "it is another library" };
             let expected = env!("CARGO_PKG_VERSION");
             return Err(ExportError::WrongLibrary {
                 path: path.to_owned(),

@@ -11,8 +11,8 @@ pub enum ExportError {
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     #[error(
-        "the library of the models, {name}, is missing: it was looked for at {}. It is built with powerbond (`cargo build \
-         --release`) and belongs beside the command; `--library` names another place",
+        "missing library of the models, {name}; searched at {}. Build it with `cargo build --release` and put it in \
+         the folder of the command, or give `--library`",
         list(.tried)
     )]
     NoLibrary { name: String, tried: Vec<PathBuf> },
@@ -26,8 +26,8 @@ pub enum ExportError {
     #[error("model `{model}` cannot be exported: {reason}")]
     Model { model: &'static str, reason: String },
     #[error(
-        "too many start values: the token that names them would have {length} characters, and some tools stop at {longest}. Set \
-         some of them in the tool that runs the FMU"
+        "too many start values: the token would have {length} characters, and some tools support at most {longest}. \
+         Set some of them in the importer"
     )]
     TooManySettings { length: usize, longest: usize },
     #[error("cannot pack the FMU: {reason}")]
@@ -45,35 +45,37 @@ fn list(paths: &[PathBuf]) -> String {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs)] // The fields are what the message prints.
 pub enum Refusal {
-    #[error("the token `{token}` is not one of this library: {reason}")]
+    #[error("unknown token `{token}`: {reason}")]
     Token { token: String, reason: String },
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     #[error(transparent)]
     Model(#[from] SubsystemError),
-    #[error("there is no {wanted} with the value reference {reference}")]
+    #[error("unknown value reference {reference} of a {wanted}")]
     Reference { reference: u32, wanted: &'static str },
-    #[error("`{name}` cannot be set {when}")]
+    #[error("`{name}` cannot be set{when}")]
     NotSettable { name: String, when: &'static str },
-    #[error("{length} values for {wanted} variables")]
+    #[error("{length} values, expected {wanted}")]
     Length { length: usize, wanted: usize },
-    #[error("derivatives of order {order} of `{name}` are not followed; the highest order is {highest}")]
+    #[error(
+        "input derivatives of order {order} of `{name}` are not supported; the highest order is {highest}"
+    )]
     Order { name: String, order: i32, highest: u8 },
-    #[error("it is not allowed now: {now}")]
+    #[error("not allowed in this state: {now}")]
     Phase { now: &'static str },
-    #[error("a step of {h} s from t = {t} s is impossible: it stands at t = {time} s")]
+    #[error("a step of {h} s from t = {t} s is not possible: the current time is {time} s")]
     Step { t: f64, h: f64, time: f64 },
     #[error(
-        "with these parameters `{output}` depends on `{input}` at once, which the description denies; export the model with them \
-         (`powerbond export --set …`)"
+        "with these parameters `{output}` has direct feed-through from `{input}`, which the model description does \
+         not declare; export the model with them (`powerbond export --set …`)"
     )]
     FeedThrough { output: String, input: String },
-    #[error("derivatives are known of outputs by inputs only, and of this model {known}")]
+    #[error("directional derivatives are supported for outputs with respect to inputs only; {known}")]
     Derivative { known: &'static str },
-    #[error("the bytes are no state of this model: {reason}")]
+    #[error("not a serialized state of this model: {reason}")]
     State { reason: &'static str },
-    #[error("this FMU has no {what}")]
+    #[error("this FMU does not support {what}")]
     Unsupported { what: &'static str },
-    #[error("a bug of the model: {message}")]
+    #[error("internal error of the model: {message}")]
     Panic { message: String },
 }

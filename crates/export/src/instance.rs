@@ -34,7 +34,7 @@ impl Phase {
             Phase::Initialization => "it is in initialization mode",
             Phase::Stepping => "it is in step mode",
             Phase::Terminated => "it is terminated",
-            Phase::Failed => "a call before failed",
+            Phase::Failed => "an earlier call failed",
         }
     }
 }
@@ -214,7 +214,7 @@ impl Instance {
                 Slot::Parameter(k) => self.set_parameter(k, value)?,
                 _ => {
                     let name = self.interface.name(reference).to_owned();
-                    return Err(Refusal::NotSettable { name, when: "at all: the model computes it" });
+                    return Err(Refusal::NotSettable { name, when: ": it is computed by the model" });
                 }
             }
         }
@@ -320,7 +320,10 @@ impl Instance {
     fn set_parameter(&mut self, k: usize, value: f64) -> Result<(), Refusal> {
         if !matches!(self.phase, Phase::Instantiated | Phase::Initialization) {
             let name = self.interface.parameters()[k].name.to_owned();
-            return Err(Refusal::NotSettable { name, when: "after initialization: it is a fixed parameter" });
+            return Err(Refusal::NotSettable {
+                name,
+                when: " after initialization: it is a fixed parameter",
+            });
         }
         self.interface.check(k, value)?;
         self.outdated |= value.to_bits() != self.parameters[k].to_bits();

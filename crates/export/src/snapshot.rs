@@ -94,7 +94,11 @@ impl Instance {
     }
 
     fn require_state(&self) -> Result<(), Refusal> {
-        if self.interface.has_state { Ok(()) } else { Err(Refusal::Unsupported { what: "way back" }) }
+        if self.interface.has_state {
+            Ok(())
+        } else {
+            Err(Refusal::Unsupported { what: "saving and restoring its state" })
+        }
     }
 
     /// Shows every number of the state, in an order that never changes.

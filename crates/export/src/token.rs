@@ -44,11 +44,11 @@ pub fn open(
     let mut parts: Vec<&str> = token.split('~').collect();
     let fingerprint = parts.pop().unwrap_or_default();
     let Some(spec) = models.iter().copied().find(|m| parts.first() == Some(&&*plain(m.name))) else {
-        return Err(refuse("it names no model".to_owned()));
+        return Err(refuse("missing model name".to_owned()));
     };
     let pairs = parts[1..].chunks_exact(2);
     if !pairs.remainder().is_empty() {
-        return Err(refuse("a value is missing".to_owned()));
+        return Err(refuse("missing value".to_owned()));
     }
     let given: Vec<_> = pairs.map(|pair| (pair[0].to_owned(), read(spec, pair[0], pair[1]))).collect();
     let (interface, model) = Interface::new(spec, &given).map_err(|error| refuse(error.to_string()))?;

@@ -143,14 +143,14 @@ impl Calls {
     /// Sets scalars.
     #[inline(always)]
     pub fn set_reals(&self, references: &[u32], values: &[f64]) -> c_int {
-        assert_eq!(references.len(), values.len(), "inputs are not as they were bound");
+        assert_eq!(references.len(), values.len(), "wrong number of inputs");
         each!(self, instance => instance.set_reals(references, values))
     }
 
     /// Reads scalars.
     #[inline(always)]
     pub fn get_reals(&self, references: &[u32], values: &mut [f64]) -> c_int {
-        assert_eq!(references.len(), values.len(), "outputs are not as they were bound");
+        assert_eq!(references.len(), values.len(), "wrong number of outputs");
         each!(self, instance => instance.get_reals(references, values))
     }
 
@@ -213,8 +213,8 @@ impl Calls {
         outputs: (&[u32], &mut [f64]),
     ) -> Result<(), (Stage, c_int)> {
         // The FMU takes the lengths on trust. Messages with the numbers would cost every step.
-        assert!(inputs.0.len() == inputs.1.len(), "inputs are not as they were bound");
-        assert!(outputs.0.len() == outputs.1.len(), "outputs are not as they were bound");
+        assert!(inputs.0.len() == inputs.1.len(), "wrong number of inputs");
+        assert!(outputs.0.len() == outputs.1.len(), "wrong number of outputs");
         let expect = |code: c_int, stage: Stage| if code == OK { Ok(()) } else { Err((stage, code)) };
         each!(self, instance => {
             if !inputs.0.is_empty() {

@@ -48,7 +48,7 @@ pub fn damage(path: &Path) -> Option<String> {
         let kind = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
         let end = u64_at(header, 8).saturating_add(u64_at(header, 32));
         if kind == LOAD && end > length {
-            return Some(format!("it is cut off: {length} bytes are there, {end} are needed"));
+            return Some(format!("truncated: {length} bytes, expected {end}"));
         }
     }
     None

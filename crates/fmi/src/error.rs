@@ -42,11 +42,11 @@ pub enum ArchiveError {
     NotZip(String),
     #[error("entry `{entry}` cannot be read: {message}. The file may be damaged or cut off")]
     Entry { entry: String, message: String },
-    #[error("entry `{entry}` would be written outside its folder; the file is refused")]
+    #[error("entry `{entry}` is outside of the archive's folder (zip slip)")]
     Escapes { entry: String },
-    #[error("entry `{entry}` is a symbolic link or a special file; the file is refused")]
+    #[error("entry `{entry}` is a symbolic link or a special file, which is not supported")]
     Special { entry: String },
-    #[error("entry `{entry}` occurs twice; the file is refused")]
+    #[error("duplicate entry `{entry}`")]
     Twice { entry: String },
     #[error("it holds {count} entries, more than the limit of {limit}")]
     TooMany { count: usize, limit: usize },
@@ -56,15 +56,11 @@ pub enum ArchiveError {
     TooBig { entry: String, limit: u64 },
     #[error("it unpacks to more than the limit of {limit} bytes (reached at entry `{entry}`)")]
     TooBigInAll { entry: String, limit: u64 },
-    #[error(
-        "entry `{entry}` unpacks to {bytes} bytes, more than {limit} times its packed size; the file is refused"
-    )]
+    #[error("entry `{entry}` unpacks to {bytes} bytes, more than {limit} times its packed size")]
     Ratio { entry: String, bytes: u64, limit: u64 },
-    #[error(
-        "up to entry `{entry}` it unpacks to {bytes} bytes, more than {limit} times its own size; the file is refused"
-    )]
+    #[error("up to entry `{entry}` it unpacks to {bytes} bytes, more than {limit} times its own size")]
     RatioInAll { entry: String, bytes: u64, limit: u64 },
-    #[error("it has no `{entry}`{}", instead_in(folder))]
+    #[error("missing `{entry}`{}", instead_in(folder))]
     Missing { entry: String, folder: Option<String> },
     #[error("`{}` cannot be written: {error}. Set TMPDIR to a folder with space and execute permission", path.display())]
     Write { path: PathBuf, error: std::io::Error },
@@ -88,7 +84,7 @@ pub struct DescriptionError {
 pub enum DescriptionProblem {
     #[error("not well-formed XML: {message}")]
     NotXml { message: String },
-    #[error("document type declarations are refused")]
+    #[error("document type declarations are not supported")]
     Dtd,
     #[error("more than {limit} XML nodes")]
     TooManyNodes { limit: u32 },
@@ -96,13 +92,13 @@ pub enum DescriptionProblem {
     TooDeep { limit: usize },
     #[error("an element has more than {limit} attributes")]
     TooManyAttributes { limit: usize },
-    #[error("the encoding is not supported or the bytes do not fit it; save the file as UTF-8")]
+    #[error("unsupported or invalid encoding; save the file as UTF-8")]
     Encoding,
-    #[error("the root element is `{found}`, `{expected}` is needed")]
+    #[error("the root element is `{found}`, expected `{expected}`")]
     Root { found: String, expected: &'static str },
-    #[error("`{element}` has no attribute `{attribute}`")]
+    #[error("`{element}` lacks the attribute `{attribute}`")]
     NoAttribute { element: String, attribute: &'static str },
-    #[error("there is no element `{element}`")]
+    #[error("missing element `{element}`")]
     NoElement { element: &'static str },
     #[error("fmiVersion is `{version}`; FMI 1.0, 2.0 and 3.0 are supported")]
     Version { version: String },
@@ -140,17 +136,17 @@ impl fmt::Display for Finding {
 #[allow(missing_docs)] // The fields are what the message prints.
 pub enum LibraryError {
     #[error(
-        "it has no co-simulation interface, only {offers}. powerbond runs co-simulation FMUs; export the model again for \
+        "no co-simulation interface, only {offers}. powerbond runs co-simulation FMUs; export the model again for \
          co-simulation"
     )]
     NotCoSimulation { offers: String },
-    #[error("it has no library for this platform ({wanted}); it has {found}")]
+    #[error("no library for this platform ({wanted}); found {found}")]
     Platform { wanted: String, found: String },
-    #[error("there is no `{expected}` in it; the folder holds {found}")]
+    #[error("missing `{expected}`; the folder holds {found}")]
     Missing { expected: String, found: String },
-    #[error("the library `{library}` does not load: {message}")]
+    #[error("the library `{library}` cannot be loaded: {message}")]
     Load { library: String, message: String },
-    #[error("the library `{library}` lacks the function `{symbol}`, which the standard requires")]
+    #[error("the library `{library}` does not export `{symbol}`, which the standard requires")]
     Symbol { library: String, symbol: String },
 }
 
@@ -168,19 +164,19 @@ pub enum InstanceError {
          its own"
     )]
     OncePerProcess { name: String },
-    #[error("there is no variable `{name}`{}", did_you_mean(suggestion))]
+    #[error("unknown variable `{name}`{}", did_you_mean(suggestion))]
     NoVariable { name: String, suggestion: Option<String> },
-    #[error("`{name}` is not a parameter but {causality}; give it under `start`")]
+    #[error("`{name}` is {causality}, not a parameter; set it in `start`")]
     NotAParameter { name: String, causality: &'static str },
     #[error("`{name}` cannot be set: it is {reason}")]
     NotSettable { name: String, reason: String },
-    #[error("`{name}` is of type {kind}, {value} does not fit")]
+    #[error("`{name}` is of type {kind}; {value} is not a value of this type")]
     Type { name: String, kind: &'static str, value: String },
-    #[error("`{name}` has {expected} element(s), {found} given")]
+    #[error("`{name}` has {expected} element(s), found {found}")]
     Length { name: String, expected: usize, found: usize },
     #[error("`{call}` returned {status} for `{name}`{log}")]
     Status { name: String, call: &'static str, status: String, log: String },
-    #[error("its library lacks `{call}`, which {purpose} needs")]
+    #[error("the library does not export `{call}`, which {purpose} needs")]
     NoFunction { call: &'static str, purpose: String },
     #[error("{problem}")]
     Text { problem: TextProblem },
@@ -190,7 +186,7 @@ pub enum InstanceError {
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // The fields are what the message prints.
 pub enum TextProblem {
-    #[error("`{text}` contains a zero byte, which an FMU cannot take")]
+    #[error("`{text}` contains a null character, which FMI strings do not support")]
     ZeroByte { text: String },
 }
 

@@ -181,11 +181,11 @@ impl FmuSubsystem {
         let clocks = variables.filter_map(|v| Some((v, v.clock.as_deref()?)));
         let text = |(v, clock): (&Variable, &ClockFormat)| match v.causality {
             Causality::Input => format!(
-                "the clock `{}` ({}) is never activated: powerbond drives no clocks, and what belongs to it stands still",
+                "the clock `{}` ({}) is never activated: clocks are not supported",
                 v.name,
                 clock.describe()
             ),
-            _ => format!("the ticks of `{}` ({}) are not passed on", v.name, clock.describe()),
+            _ => format!("activations of the clock `{}` ({}) are not propagated", v.name, clock.describe()),
         };
         clocks.map(text).collect()
     }
@@ -329,7 +329,8 @@ impl FmuSubsystem {
             if let Some(other) = known.insert(self.variable_key(input), &variable.name) {
                 let (name, reference) = (&variable.name, variable.reference);
                 let message = format!(
-                    "its inputs `{other}` and `{name}` are one variable (value reference {reference}); only one of them can be fed"
+                    "inputs `{other}` and `{name}` are the same variable (value reference {reference}); only one can \
+                     be connected"
                 );
                 return Err(SubsystemError::Infeasible { message });
             }
@@ -466,10 +467,10 @@ impl FmuSubsystem {
     fn wrong_phase(&self, call: &'static str) -> SubsystemError {
         let message = match self.machine.phase() {
             Phase::Dead => {
-                "an instance of this FMU failed fatally; none of them may be called any more".to_owned()
+                "fatal error in an instance of this FMU; no instance may be called any more".to_owned()
             }
-            Phase::Failed => "it failed before; it can only be started again".to_owned(),
-            phase => format!("`{call}` was called in the phase {phase:?}"),
+            Phase::Failed => "an earlier call failed; the instance can only be reset".to_owned(),
+            phase => format!("`{call}` is not allowed in state {phase:?}"),
         };
         SubsystemError::Infeasible { message }
     }

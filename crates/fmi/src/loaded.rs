@@ -117,15 +117,17 @@ impl Loaded {
         let mut list = Vec::new();
         let mut check = |declared: bool, there: bool, what: &str| {
             if declared && !there {
-                list.push(format!("the description declares {what}, but the library lacks the functions"));
+                list.push(format!(
+                    "the model description declares {what}, but the library does not export the functions"
+                ));
             }
         };
-        check(interface.can_get_and_set_state, self.has_state(), "that its state can be kept");
+        check(interface.can_get_and_set_state, self.has_state(), "canGetAndSetFMUstate");
         check(interface.provides_directional_derivatives, self.has_directional(), "directional derivatives");
-        check(interface.can_interpolate_inputs, self.has_input_derivatives(), "that it interpolates inputs");
+        check(interface.can_interpolate_inputs, self.has_input_derivatives(), "canInterpolateInputs");
         let order = interface.max_output_derivative_order;
-        check(order > 0, self.has_output_derivatives(), "derivatives of outputs");
-        check(interface.has_event_mode, self.has_event_mode(), "event mode");
+        check(order > 0, self.has_output_derivatives(), "output derivatives");
+        check(interface.has_event_mode, self.has_event_mode(), "Event Mode");
         list
     }
 

@@ -98,7 +98,7 @@ impl Environment {
         if number < MAX_LINES {
             (self.log.0)(LogLine { instance: instance(), status, category, message });
         } else if number == MAX_LINES {
-            let message = format!("more than {MAX_LINES} lines; the rest is left out");
+            let message = format!("more than {MAX_LINES} lines; the rest is skipped");
             let category = "powerbond".to_owned();
             (self.log.0)(LogLine { instance: instance(), status: Status::Warning, category, message });
         }

@@ -141,7 +141,7 @@ impl Machine {
 
     /// Says that the FMU moved the process to another folder.
     pub fn complain_about_folder(&self) {
-        let message = "it changes the working folder of the process, which is brought back";
+        let message = "it changes the working directory of the process; restored after the call";
         self.calls.environment().line(Status::Warning, "powerbond".to_owned(), message.to_owned());
     }
 
@@ -157,7 +157,7 @@ impl Machine {
         }
         let words = self.calls.environment().take_recent();
         let hint = match status {
-            Status::Pending => "it works in the background, and does not say when it is done",
+            Status::Pending => "the FMU steps asynchronously, but does not report when the step is finished",
             _ => remark,
         };
         let parts = [words.trim_start_matches(": "), hint];
@@ -219,7 +219,7 @@ impl Machine {
             self.check(code, call)?;
             if terminate {
                 return Err(SubsystemError::Infeasible {
-                    message: "the model asks to end the simulation at an event".to_owned(),
+                    message: "the FMU requests termination at an event".to_owned(),
                 });
             }
             if !again {
@@ -229,7 +229,7 @@ impl Machine {
             }
         }
         Err(SubsystemError::Infeasible {
-            message: format!("discrete states did not settle in {MAX_ITERATIONS} iterations of an event"),
+            message: format!("discrete states did not converge in {MAX_ITERATIONS} iterations at an event"),
         })
     }
 

@@ -107,10 +107,13 @@ impl Cell {
     fn check(&self, bytes: &[u8]) -> Result<(), SubsystemError> {
         let message = match self.max_size {
             Some(most) if bytes.len() as u64 > most => {
-                format!("`{}` takes at most {most} bytes (maxSize), and {} came", self.name, bytes.len())
+                format!("`{}` takes at most {most} bytes (maxSize), found {}", self.name, bytes.len())
             }
             _ if self.kind == Kind::String && bytes.contains(&0) => {
-                format!("a text with a zero byte came for `{}`, which an FMU cannot take", self.name)
+                format!(
+                    "a string with a null character for `{}`, which FMI strings do not support",
+                    self.name
+                )
             }
             _ => return Ok(()),
         };

@@ -36,8 +36,8 @@ extern "C" fn ended() {
     if LEAVING.load(Ordering::Relaxed) {
         return;
     }
-    let message = "error: a model ended the process: its FMU called `exit`. What was on disk by then is kept; \
-                   `-v` shows what the FMUs said before\n";
+    let message = "error: an FMU called `exit` and ended the process. Results until then are on disk; `-v` shows the \
+                   log messages of FMUs\n";
     let _ = std::io::Write::write_all(&mut std::io::stderr(), message.as_bytes());
     std::thread::sleep(ROWS_REACH_THE_DISK);
     // Safety: ends the process at once; there is nobody to return to.

@@ -87,8 +87,8 @@ impl Status {
             Version::Fmi3 => "fmi3",
         };
         match self {
-            Status::Missing => "nothing, as the library lacks this function".to_owned(),
-            Status::Illegal(code) => format!("the illegal status {code}"),
+            Status::Missing => "no status: the library does not export it".to_owned(),
+            Status::Illegal(code) => format!("the invalid status {code}"),
             known => format!("{prefix}{known}"),
         }
     }

@@ -36,9 +36,9 @@ impl StepRule {
                     return Ok(());
                 }
                 format!(
-                    "the FMU takes steps of one length only (canHandleVariableCommunicationStepSize = false): the first \
-                     was {first} s, this one is {h} s. Use a fixed step that divides the run, or allow any step size \
-                     for this FMU"
+                    "the FMU supports one step size only (canHandleVariableCommunicationStepSize = false): the first \
+                     was {first} s, this one is {h} s. Use a fixed step that divides the run, or set `any_step_size \
+                     = true` for this FMU"
                 )
             }
             StepRule::MultiplesOf(step) => {
@@ -46,7 +46,9 @@ impl StepRule {
                 if ratio.round() >= 1.0 && (ratio - ratio.round()).abs() <= 1e-5 * ratio {
                     return Ok(());
                 }
-                format!("the FMU steps in multiples of {step} s (fixedInternalStepSize); {h} s is none")
+                format!(
+                    "the FMU has a fixed internal step of {step} s (fixedInternalStepSize); {h} s is not a multiple"
+                )
             }
         };
         Err(SubsystemError::Infeasible { message })
@@ -278,7 +280,7 @@ impl Stepper {
             let advanced = reached > t;
             crossed.reached = reached;
             if stepped.terminate {
-                let message = format!("the model asks to end the simulation at t = {reached} s");
+                let message = format!("the FMU requests termination at t = {reached} s");
                 return Err(SubsystemError::Infeasible { message });
             }
             let at_end = reached >= span.end - 1e-9 * span.h;
@@ -311,7 +313,7 @@ impl Stepper {
                 }
             }
             if halvings > MAX_HALVINGS || pieces > MAX_PIECES {
-                let remark = format!("it is stuck at t = {reached} s, even with a step of {h:e} s");
+                let remark = format!("no progress at t = {reached} s, even with a step of {h:e} s");
                 return Err(machine.fault(Status::Discard, call, &remark));
             }
             target = if h == rest { span.end } else { reached + h };

@@ -9,7 +9,8 @@ use powerbond_core::subsystem::{SubsystemError, Variable};
 /// `algebraic/gain`: an output that depends on its input at the same instant.
 pub static GAIN: ModelSpec = ModelSpec {
     name: "algebraic/gain",
-    description: "A proportional and integral block: y = gain u + integral x + offset, x' = u. Feeds u through unless gain = 0",
+    description: "A proportional and integral block: y = gain u + integral x + offset, x' = u. Direct feed-through \
+                  unless gain = 0",
     parameters: &[
         ParameterSpec {
             name: "gain",

@@ -210,7 +210,7 @@ const fn parameter(
 /// `crane/hydraulics`: cylinder, valve and fluid.
 pub static HYDRAULICS: ModelSpec = ModelSpec {
     name: "crane/hydraulics",
-    description: "The hydraulic cylinder of a crane; `force` pushes its ends apart and feeds the speed through",
+    description: "The hydraulic cylinder of a crane; `force` pushes its ends apart, with direct feed-through from the speed",
     parameters: &[
         parameter("piston_area", "m2", Domain::positive(CIRCUIT.piston_area), "Area of the piston"),
         parameter(
@@ -246,13 +246,13 @@ pub static HYDRAULICS: ModelSpec = ModelSpec {
             "spool_amplitude",
             "",
             Domain::not_negative(CIRCUIT.spool_amplitude),
-            "Relative swing of the spool",
+            "Relative amplitude of the spool",
         ),
         parameter(
             "spool_frequency",
             "Hz",
             Domain::not_negative(CIRCUIT.spool_frequency),
-            "How often it swings",
+            "Frequency of the spool",
         ),
         parameter(
             "initial_length",

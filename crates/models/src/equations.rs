@@ -103,31 +103,31 @@ impl Capability {
             name: "input_derivatives",
             unit: "",
             domain: Domain::Count { default: 2, min: 0, max: 2 },
-            description: "How many derivatives of its inputs it follows within a step",
+            description: "Number of input derivatives it takes",
         },
         ParameterSpec {
             name: "refresh",
             unit: "",
             domain: Domain::Choice(&["yes", "no"]),
-            description: "Whether it recomputes outputs when its inputs change while time stands still",
+            description: "Whether it recomputes outputs without a step when inputs change",
         },
         ParameterSpec {
             name: "restore",
             unit: "",
             domain: Domain::Choice(&["yes", "no"]),
-            description: "Whether it can go back to a saved state",
+            description: "Whether its state can be saved and restored",
         },
         ParameterSpec {
             name: "sub_steps",
             unit: "",
             domain: Domain::Choice(&["yes", "no"]),
-            description: "Whether a step may be crossed in several shorter ones",
+            description: "Whether a step may be divided into sub-steps",
         },
         ParameterSpec {
             name: "dependencies",
             unit: "",
             domain: Domain::Choice(&["yes", "no"]),
-            description: "Whether it says which outputs depend on which inputs at the same instant",
+            description: "Whether it declares its direct feed-through",
         },
     ];
 

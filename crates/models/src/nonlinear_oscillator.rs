@@ -76,7 +76,8 @@ const DAMPER: ParameterSpec = ParameterSpec {
 /// `nonlinear-oscillator/force-giver`: mass 1 and the coupling.
 pub static FORCE_GIVER: ModelSpec = ModelSpec {
     name: "nonlinear-oscillator/force-giver",
-    description: "A mass on a nonlinear spring, and the nonlinear spring and damper that couple it to another mass; `force` acts on that one and feeds its position and velocity through",
+    description: "A mass on a nonlinear spring, and the nonlinear spring and damper that couple it to another mass; \
+                  `force` acts on the other mass, with direct feed-through from its position and velocity",
     parameters: &[
         MASS_PARAMETER,
         oscillator::stiffness(10.0),

@@ -150,7 +150,8 @@ pub(super) const fn initial_velocity(default: f64) -> ParameterSpec {
 /// `oscillator/force-giver`: mass 1 and the coupling.
 pub static FORCE_GIVER: ModelSpec = ModelSpec {
     name: "oscillator/force-giver",
-    description: "A mass on a spring, and the spring and damper that couple it to another mass; `force` acts on that one and feeds its position and velocity through",
+    description: "A mass on a spring, and the spring and damper that couple it to another mass; `force` acts on the \
+                  other mass, with direct feed-through from its position and velocity",
     parameters: &[
         MASS_PARAMETER,
         stiffness(10.0),

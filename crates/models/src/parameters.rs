@@ -97,13 +97,13 @@ impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ParameterError::Unknown { model, name, suggestion: Some(s), .. } => {
-                write!(f, "model `{model}` has no parameter `{name}`. Did you mean `{s}`?")
+                write!(f, "model `{model}`: unknown parameter `{name}`. Did you mean `{s}`?")
             }
             ParameterError::Unknown { model, name, known, .. } => {
-                write!(f, "model `{model}` has no parameter `{name}`. It has: {}", known.join(", "))
+                write!(f, "model `{model}`: unknown parameter `{name}`. It has: {}", known.join(", "))
             }
             ParameterError::Unfit { name, value, wanted } => {
-                write!(f, "`{name}` is {value}; {wanted} is needed")
+                write!(f, "`{name}` is {value}; expected {wanted}")
             }
         }
     }
@@ -171,7 +171,7 @@ impl ModelSpec {
                 if x.fract() == 0.0 && x >= f64::from(min) && x <= f64::from(max) {
                     Ok(())
                 } else {
-                    unfit(format!("a whole number from {min} to {max}"))
+                    unfit(format!("an integer from {min} to {max}"))
                 }
             }
             (Domain::Choice(words), ParameterValue::Text(text)) if words.contains(&text.as_str()) => Ok(()),

@@ -208,7 +208,8 @@ const fn initial_angle(default: f64) -> ParameterSpec {
 /// `pendula/force-giver`: the first pendulum and the link.
 pub static FORCE_GIVER: ModelSpec = ModelSpec {
     name: "pendula/force-giver",
-    description: "A pendulum, and the spring and damper from its tip to another one; the force acts on that one and feeds its position and velocity through",
+    description: "A pendulum, and the spring and damper from its tip to another one; the force acts on the other \
+                  one, with direct feed-through from its position and velocity",
     parameters: &[
         mass(1.0),
         length(2.5),

@@ -73,7 +73,8 @@ const FAR_END: ParameterSpec = ParameterSpec {
     name: "far_end",
     unit: "",
     domain: Domain::Choice(&["continuous", "once"]),
-    description: "How the far end of the suspension moves within a step: with the held velocity, or at once (the papers' tables)",
+    description: "Motion of the far end of the suspension within a step: with the held velocity, or at the start of \
+                  the step (the papers' tables)",
 };
 
 const fn mass(default: f64) -> ParameterSpec {
@@ -94,7 +95,8 @@ pub static CHASSIS: ModelSpec = ModelSpec {
 /// `quarter-car/wheel-suspension`: wheel, tyre and suspension.
 pub static WHEEL_SUSPENSION: ModelSpec = ModelSpec {
     name: "quarter-car/wheel-suspension",
-    description: "Wheel, tyre and suspension of a quarter car; the suspension force feeds the chassis velocity through",
+    description: "Wheel, tyre and suspension of a quarter car; direct feed-through from the chassis velocity to the \
+                  suspension force",
     parameters: &[mass(40.0), STIFFNESS, TYRE_STIFFNESS, DAMPING, DAMPER, FAR_END, MICRO_STEPS, EULER],
     make: |p| {
         let equations = WheelSuspension {
@@ -114,7 +116,8 @@ pub static WHEEL_SUSPENSION: ModelSpec = ModelSpec {
 /// `quarter-car/chassis-suspension`: chassis and suspension.
 pub static CHASSIS_SUSPENSION: ModelSpec = ModelSpec {
     name: "quarter-car/chassis-suspension",
-    description: "Chassis and suspension of a quarter car; the suspension force feeds the wheel velocity through",
+    description: "Chassis and suspension of a quarter car; direct feed-through from the wheel velocity to the \
+                  suspension force",
     parameters: &[mass(400.0), STIFFNESS, DAMPING, DAMPER, FAR_END, MICRO_STEPS, EULER],
     make: |p| {
         let equations = ChassisSuspension {
@@ -133,7 +136,7 @@ pub static CHASSIS_SUSPENSION: ModelSpec = ModelSpec {
 /// `quarter-car/wheel`: wheel and tyre.
 pub static WHEEL: ModelSpec = ModelSpec {
     name: "quarter-car/wheel",
-    description: "Wheel and tyre of a quarter car; `force` is what the wheel exerts on the suspension",
+    description: "Wheel and tyre of a quarter car; `force` acts on the suspension",
     parameters: &[mass(40.0), TYRE_STIFFNESS, MICRO_STEPS, EULER],
     make: |p| {
         let equations = Wheel {

@@ -108,8 +108,8 @@ pub static CHASSIS_FD: ModelSpec = ModelSpec {
 /// `quarter-car/wheel-fd`: wheel that answers the motion of the chassis with the suspension force.
 pub static WHEEL_FD: ModelSpec = ModelSpec {
     name: "quarter-car/wheel-fd",
-    description: "Wheel, tyre and suspension of a quarter car; the suspension force feeds the motion of the chassis through \
-                  (force-displacement)",
+    description: "Wheel, tyre and suspension of a quarter car; direct feed-through from the motion of the chassis to \
+                  the suspension force (force-displacement)",
     parameters: WHEEL_DD.parameters,
     make: |p| {
         let equations =
@@ -176,7 +176,7 @@ fn motion_inputs(of: &str) -> [Variable; 2] {
 fn road_inputs() -> [Variable; 2] {
     [
         input("road", "m", "Height of the road"),
-        input("road_velocity", "m/s", "How fast the road rises; only the damping of the tyre feels it"),
+        input("road_velocity", "m/s", "Vertical velocity of the road; used by the damping of the tyre only"),
     ]
 }
 

@@ -48,7 +48,7 @@ pub fn small_share(text: &str) -> Result<f64, String> {
             Err(format!("{text} would be {x} %; write {text}% or {x}%"))
         }
         Some(x) => Ok(x),
-        None => Err("a number of 0 or more is needed, such as 0.005 or 0.5%".to_owned()),
+        None => Err("expected a number of 0 or more, such as 0.005 or 0.5%".to_owned()),
     }
 }
 

@@ -118,7 +118,7 @@ impl RunOptions {
         if let Some(file) = &self.output {
             let typed = format!("--output {}", file.display());
             let Some(format) = Format::of(file) else {
-                let message = "the extension chooses the format: .csv, .arrows or .parquet";
+                let message = "the extension selects the format: .csv, .arrows or .parquet";
                 return Err(Error::input(Some(Place::Option(typed)), message));
             };
             system.record.format = At::option(format, typed);

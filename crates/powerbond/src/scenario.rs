@@ -86,7 +86,7 @@ impl Scenario {
         let end = top.get("end").and_then(|node| problems.keep(time(node)));
         let last = end.as_ref().map_or(f64::INFINITY, |end| end.value);
         for late in events.iter().filter(|event| event.time.value > last) {
-            let message = format!("the event at {} s comes after the end at {last} s", late.time.value);
+            let message = format!("the event at {} s is after the end at {last} s", late.time.value);
             problems.add(Error::input(late.time.place(), message));
         }
         problems.finish(Scenario { file: Some(source.path().to_owned()), events, end })
@@ -105,7 +105,7 @@ fn event(node: Node<'_>, defaults: Option<&Table<'_>>) -> Result<Event, Error> {
     let mut word = |key: &str| match event.get(key).or_else(|| defaults.and_then(|d| d.get(key))) {
         Some(node) => problems.keep(node.text()),
         None if event.is_known() => {
-            problems.keep(event.fail(format!("the event needs a key `{key}`, here or in `defaults`")))
+            problems.keep(event.fail(format!("the event lacks the key `{key}`, here or in `defaults`")))
         }
         None => None,
     };
@@ -136,7 +136,7 @@ fn read_action(event: &Table<'_>, kind: &At<String>) -> Result<Action, Error> {
         "reset" => Ok(Action::Reset),
         other => {
             let hint = powerbond_core::suggest::hint(other, ["override", "bias", "reset"]);
-            Err(Error::input(kind.place(), format!("there is no action `{other}`.{hint}")))
+            Err(Error::input(kind.place(), format!("unknown action `{other}`.{hint}")))
         }
     }
 }

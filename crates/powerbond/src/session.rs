@@ -184,7 +184,7 @@ impl Session {
         let about = origin.metadata(system);
         if let Some(folder) = &folder {
             // What a killed run leaves says how it was begun, and that it never ended.
-            let unended = Some("it has not ended: it is under way, or was killed".to_owned());
+            let unended = Some("not ended: still running, or killed".to_owned());
             write_summary(folder, &Summary::new(system, &assembled, &origin, "running", unended, 0.0, None))?;
         }
         let interval = system.simulation.output_interval.as_ref().map(|d| d.value);
@@ -414,12 +414,10 @@ impl Session {
                 let found = self.find(name)?;
                 let message = match found.causality {
                     Causality::Input => format!(
-                        "`{name}` is an input that nothing feeds; give it a signal in the system to read it"
+                        "`{name}` is not a connected input; connect it or give it a signal to read it"
                     ),
                     Causality::Output | Causality::Local => {
-                        format!(
-                            "`{name}` is neither exchanged nor recorded; add it to what is recorded to read it"
-                        )
+                        format!("`{name}` is neither exchanged nor recorded; record it to read it")
                     }
                 };
                 Err(Error::input(None, message))
@@ -448,12 +446,12 @@ impl Session {
         let readable = self.names();
         let Some(member) = readable.members.place(&subsystem) else {
             let known = self.assembled.names.subsystems.iter().map(String::as_str);
-            return fail(format!("there is no subsystem `{subsystem}`.{}", hint(&subsystem, known)));
+            return fail(format!("unknown subsystem `{subsystem}`.{}", hint(&subsystem, known)));
         };
         let info = self.assembled.engine.network().members[member].simulator.info();
         let Some(v) = info.find(&variable) else {
             let hint = hint(&variable, info.variables.iter().map(|v| v.name.as_str()));
-            return fail(format!("`{subsystem}` ({}) has no variable `{variable}`.{hint}", info.kind));
+            return fail(format!("`{subsystem}` ({}): unknown variable `{variable}`.{hint}", info.kind));
         };
         let found = &info.variables[v];
         Ok(Found {
@@ -475,7 +473,7 @@ impl Session {
             _ => return fail(format!("`{name}` cannot be set: the run has ended")),
         }
         if !value.is_finite() {
-            return fail(format!("`{name}` cannot be set to {value}; a finite number is needed"));
+            return fail(format!("`{name}` cannot be set to {value}; expected a finite number"));
         }
         let found = self.find(name)?;
         let fits = match found.kind {
@@ -484,13 +482,17 @@ impl Session {
             ValueKind::Integer | ValueKind::Enumeration => value.fract() == 0.0,
         };
         if !fits {
-            return fail(format!("`{name}` is {}; {} does not fit", found.kind.noun(), short(value)));
+            return fail(format!(
+                "`{name}` is {}; {} is not a value of this type",
+                found.kind.noun(),
+                short(value)
+            ));
         }
         let place = self.names().places.place(name).map(|i| self.names().columns[i]);
         let network = self.assembled.engine.network();
         match (found.causality, place) {
             (Causality::Output, _) => fail(format!(
-                "`{name}` is an output: the subsystem computes it. Inputs that nothing feeds and tunable parameters can be set"
+                "`{name}` is an output, computed by its subsystem. Unconnected inputs and tunable parameters can be set"
             )),
             (Causality::Input, Some(Column::Input(i))) if network.wiring.is_coupled(i) => {
                 let from: Vec<String> = network
@@ -514,7 +516,7 @@ impl Session {
                      in the system, such as a constant, and set that"
                 ),
                 _ => format!(
-                    "`{name}` is not a tunable parameter: it cannot change while the run goes on. Inputs that nothing feeds and \
+                    "`{name}` is not a tunable parameter: it cannot change during the run. Unconnected inputs and \
                      tunable parameters can be set"
                 ),
             }),
@@ -532,7 +534,8 @@ impl Session {
     pub fn save(&mut self) -> Result<Saved, Error> {
         self.start()?;
         if self.recorder.writes_files() {
-            let message = "a run that writes files cannot go back, since rows would be there twice; keep results in memory";
+            let message = "a run that writes files does not support `restore`, which would write rows twice; keep \
+                           results in memory";
             return Err(Error::input(None, message));
         }
         if let Err(member) = self.assembled.engine.can_snapshot() {

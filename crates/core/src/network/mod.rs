@@ -130,7 +130,7 @@ impl Network {
         if self.packets.is_empty() {
             return Ok(false);
         }
-        let phase = "exchange of texts and binaries";
+        let phase = "exchange of strings and binaries";
         let fail = |(member, error)| RunError::Subsystem { member, phase, span, error };
         self.packets.pass(&mut self.members).map_err(fail)
     }

@@ -72,62 +72,61 @@ impl fmt::Display for Problem {
             None => Ok(()),
         };
         match self {
-            Problem::DuplicateSubsystem { name } => write!(f, "there are two subsystems called `{name}`"),
+            Problem::DuplicateSubsystem { name } => write!(f, "duplicate subsystem `{name}`"),
             Problem::NoSubsystem { name, suggestion } => {
-                write!(f, "there is no subsystem `{name}`")?;
+                write!(f, "unknown subsystem `{name}`")?;
                 hint(f, suggestion)
             }
             Problem::NoVariable { kind, name, wanted, hint } => {
                 let what = wanted.map_or("variable", noun);
-                write!(f, "`{}` ({kind}) has no {what} `{}`.{hint}", name.subsystem, name.variable)
+                write!(f, "`{}` ({kind}): unknown {what} `{}`.{hint}", name.subsystem, name.variable)
             }
             Problem::WrongCausality { name, wanted, found } => {
                 let article = if *found == Causality::Local { "a" } else { "an" };
-                write!(f, "`{name}` is {article} {}, an {} is needed here", noun(*found), noun(*wanted))
+                write!(f, "`{name}` is {article} {}, expected an {}", noun(*found), noun(*wanted))
             }
             Problem::Types { from, from_kind, to, to_kind } => {
                 write!(f, "`{from}` is {from_kind} and `{to}` is {to_kind}: they cannot be connected")
             }
             Problem::NotANumber { name, kind } => {
-                write!(f, "`{name}` is {kind}; a variable with a number is needed here")
+                write!(f, "`{name}` is {kind}; expected a numeric variable")
             }
-            Problem::NotAsItIs { from, kind } => write!(
-                f,
-                "`{from}` is {kind}, which is passed on as it is: one source, without gain and offset"
-            ),
+            Problem::NotAsItIs { from, kind } => {
+                write!(f, "`{from}` is {kind}: expected one source, without gain and offset")
+            }
             Problem::FedTwice { input, other } => write!(
                 f,
-                "`{input}` is fed already by {other}. An input has one feeder; to add signals up, write one connection \
-                 with `from = [\"a.x\", \"b.y\"]`"
+                "`{input}` is already connected to {other}. An input has one connection; to add signals, write one \
+                 connection with `from = [\"a.x\", \"b.y\"]`"
             ),
-            Problem::NotFinite { what, value } => write!(f, "{what} is {value}; a finite number is needed"),
+            Problem::NotFinite { what, value } => write!(f, "{what} is {value}; expected a finite number"),
             Problem::Units { from, from_unit, to, to_unit } => write!(
                 f,
-                "`{from}` is in {from_unit} and `{to}` in {to_unit}: these cannot be converted into each other. Write \
-                 `convert_units = false` to connect the numbers as they are"
+                "`{from}` is in {from_unit} and `{to}` in {to_unit}: these cannot be converted into each other. Set \
+                 `convert_units = false` to connect them without conversion"
             ),
             Problem::Turns { from, from_unit, to, to_unit, gain } => write!(
                 f,
-                "`{from}` is in {from_unit} and `{to}` in {to_unit}: one counts turns, the other radians. Write \
-                 `convert_units = false` and the `gain` that is meant, {gain} if a turn has 2π radians"
+                "`{from}` is in {from_unit} and `{to}` in {to_unit}: revolutions and radians. Set `convert_units = \
+                 false` and the right `gain`, {gain} if a revolution has 2π radians"
             ),
             Problem::TooFewPorts { bond, ports } => {
-                write!(f, "bond `{bond}` has {ports} port(s); power flows between at least two")
+                write!(f, "bond `{bond}` has {ports} port(s); expected two or more")
             }
             Problem::SplitPort { input, output } => write!(
                 f,
-                "`{input}` and `{output}` are on different subsystems; the input and the output of a port belong to one"
+                "`{input}` and `{output}` are on different subsystems; expected one subsystem per port"
             ),
             Problem::PortLengths { inputs, outputs } => {
-                write!(f, "the port has {inputs} input(s) and {outputs} output(s); they must pair up")
+                write!(f, "the port has {inputs} input(s) and {outputs} output(s); expected the same number")
             }
             Problem::Unfed { input } => {
-                write!(f, "`{input}` is a side of a bond, but no connection feeds it")
+                write!(f, "`{input}` is an input of a bond, but not connected")
             }
             Problem::Foreign { input, source } => write!(
                 f,
-                "`{input}` is fed by `{source}`, which is not an output of another port of this bond, so its product is not \
-                 the power of the bond"
+                "`{input}` is connected to `{source}`, which is not an output of another port of this bond, so the \
+                 product is not the power of the bond"
             ),
             Problem::NotAPower { input, input_unit, output, output_unit } => write!(
                 f,
@@ -136,23 +135,25 @@ impl fmt::Display for Problem {
             ),
             Problem::BadSign { sign } => write!(
                 f,
-                "`sign` is {sign}; write 1 if input times output is power that leaves the subsystem, -1 if it enters"
+                "`sign` is {sign}; expected 1 if input times output is power that leaves the subsystem, -1 if it enters"
             ),
             Problem::BadRatio { ratio } => {
-                write!(f, "`ratio` is {ratio}; a finite number other than 0 is needed")
+                write!(f, "`ratio` is {ratio}; expected a finite number other than 0")
             }
             Problem::UnitTwice { ratio, input_unit, output_unit } => write!(
                 f,
-                "`ratio` = {ratio} is what makes watts of {input_unit} times {output_unit}. Leave it out: known units are \
+                "`ratio` = {ratio} converts {input_unit} times {output_unit} to watts. Remove it: known units are \
                  converted already"
             ),
-            Problem::UsedTwice { input, bond } => write!(f, "`{input}` is a side of bond `{bond}` already"),
+            Problem::UsedTwice { input, bond } => write!(f, "`{input}` is already an input of bond `{bond}`"),
             Problem::Unbalanced { bond, first, second, sum } => write!(
                 f,
                 "the powers of bond `{bond}` cannot cancel: with exact coupling `{first}` times `{second}` is left with \
                  factor {sum}. Check the `sign` of the ports, their `ratio` and the `gain` of the connections between them"
             ),
-            Problem::Refused { name, error } => write!(f, "`{name}` refused its ports: {error}"),
+            Problem::Refused { name, error } => {
+                write!(f, "`{name}` rejected its inputs and outputs: {error}")
+            }
         }
     }
 }

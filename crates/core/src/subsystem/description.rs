@@ -37,7 +37,7 @@ impl ValueKind {
     pub fn noun(self) -> &'static str {
         match self {
             ValueKind::Real => "a real number",
-            ValueKind::Integer => "a whole number",
+            ValueKind::Integer => "an integer",
             ValueKind::Boolean => "a boolean",
             ValueKind::Enumeration => "an enumeration",
         }
@@ -93,7 +93,7 @@ impl PacketKind {
     /// Its name in messages.
     pub fn noun(&self) -> String {
         match self {
-            PacketKind::Text => "a text".to_owned(),
+            PacketKind::Text => "a string".to_owned(),
             PacketKind::Binary(None) => "a binary".to_owned(),
             PacketKind::Binary(Some(mime)) => format!("a binary of type {mime}"),
         }

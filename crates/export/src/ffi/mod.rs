@@ -302,7 +302,7 @@ pub unsafe fn get_state(handle: Handle, function: &'static str, state: *mut Stat
     unsafe {
         call(handle, function, |instance| {
             let Some(slot) = state.as_mut() else {
-                return Err(Refusal::State { reason: "there is no place for it" });
+                return Err(Refusal::State { reason: "null pointer for it" });
             };
             if let Some(snapshot) = slot.cast::<Snapshot>().as_mut() {
                 return instance.save(snapshot);
@@ -348,8 +348,7 @@ pub unsafe fn state_length(
     unsafe {
         call(handle, function, |instance| {
             snapshot(state)?;
-            let length =
-                length.as_mut().ok_or(Refusal::State { reason: "there is no place for its length" })?;
+            let length = length.as_mut().ok_or(Refusal::State { reason: "null pointer for its length" })?;
             *length = instance.serialized_length()?;
             Ok(())
         })
@@ -382,7 +381,7 @@ pub unsafe fn deserialize(
     unsafe {
         call(handle, function, |instance| {
             let Some(slot) = state.as_mut() else {
-                return Err(Refusal::State { reason: "there is no place for it" });
+                return Err(Refusal::State { reason: "null pointer for it" });
             };
             let read = instance.deserialize(list(bytes, length))?;
             match slot.cast::<Snapshot>().as_mut() {

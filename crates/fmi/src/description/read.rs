@@ -32,10 +32,10 @@ pub fn model_description(bytes: &[u8]) -> Result<ModelDescription, DescriptionEr
     if !matches!(fmi_version.trim(), "1.0" | "2.0" | "3.0") {
         let known =
             if fmi_version.contains('-') { "a draft of the standard" } else { "no version of the standard" };
-        notes_ref.note(root, || format!("`fmiVersion` is `{fmi_version}`, {known}; it is read as {version}"));
+        notes_ref.note(root, || format!("`fmiVersion` is `{fmi_version}`, {known}; read as {version}"));
     }
     if root.attribute("modelName").is_none_or(str::is_empty) {
-        notes_ref.note(root, || "there is no `modelName`".to_owned());
+        notes_ref.note(root, || "missing `modelName`".to_owned());
     }
     let token = if version == Version::Fmi3 { "instantiationToken" } else { "guid" };
     let token = notes_ref.required(root, token)?.to_owned();
@@ -80,7 +80,7 @@ pub fn model_description(bytes: &[u8]) -> Result<ModelDescription, DescriptionEr
                 let mut real = |name: &str, fits: fn(f64) -> bool| {
                     let x = node.attribute(name).and_then(|text| notes.real(node, name, text))?;
                     if !fits(x) {
-                        notes.note(node, || format!("`{name}` is {x}, which makes no sense; it is ignored"));
+                        notes.note(node, || format!("`{name}` is {x}, which is invalid; ignored"));
                     }
                     fits(x).then_some(x)
                 };
@@ -244,7 +244,7 @@ fn check_identifier(
     let is_c_name = identifier.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !identifier.starts_with(|c: char| c.is_ascii_digit());
     if !is_c_name {
-        notes.note(node, || format!("modelIdentifier `{identifier}` is not a name in C"));
+        notes.note(node, || format!("modelIdentifier `{identifier}` is not a valid C identifier"));
     }
     Ok(())
 }
@@ -262,7 +262,7 @@ fn by_name(variables: &variables::Variables, list: Node<'_, '_>, notes: &mut Not
     let mut order: Vec<(u64, u32)> = (0..variables.list.len() as u32).map(|v| (hash(name(v)), v)).collect();
     order.sort_unstable();
     for pair in order.windows(2).filter(|pair| pair[0].0 == pair[1].0 && name(pair[0].1) == name(pair[1].1)) {
-        notes.note(list, || format!("there are two variables called `{}`", name(pair[0].1)));
+        notes.note(list, || format!("duplicate variable name `{}`", name(pair[0].1)));
     }
     order
 }

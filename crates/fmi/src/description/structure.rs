@@ -26,7 +26,7 @@ pub fn read(
 ) -> Result<Vec<Unknown>, DescriptionError> {
     let Some(structure) = child(root, "ModelStructure") else {
         if version != Version::Fmi1 {
-            notes.note(root, || "there is no `ModelStructure`".to_owned());
+            notes.note(root, || "missing `ModelStructure`".to_owned());
         }
         return match version {
             Version::Fmi1 => read_direct(root, variables, notes),
@@ -127,7 +127,7 @@ fn read_direct(
         for name in child(node, "DirectDependency").into_iter().flat_map(elements) {
             match name.text().and_then(|text| names.get(text.trim())) {
                 Some(&input) => dependencies.get_or_insert_default().push(input),
-                None => notes.note(name, || "a dependency on a variable that does not exist".to_owned()),
+                None => notes.note(name, || "a dependency on an unknown variable".to_owned()),
             }
         }
         unknowns.push(Unknown { variable, dependencies });

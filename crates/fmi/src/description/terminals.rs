@@ -75,9 +75,7 @@ fn read_one(
         let mut member = |variable: &str, member: &str, kind: &str| {
             let variable = inner.attribute(variable).unwrap_or("").to_owned();
             if model.find(&variable).is_none() {
-                notes.note(inner, || {
-                    format!("terminal `{}` names `{variable}`, which the model lacks", terminal.name)
-                });
+                notes.note(inner, || format!("terminal `{}`: unknown variable `{variable}`", terminal.name));
             }
             let member = inner.attribute(member).unwrap_or(&variable).to_owned();
             terminal.members.push(Member { variable, member, kind: kind.to_owned() });

@@ -71,7 +71,7 @@ impl Units {
                         };
                         units.add(unit, display_units(node, "DisplayUnit", "name"));
                     } else {
-                        notes.note(node, || "a unit has no name".to_owned());
+                        notes.note(node, || "a unit lacks its name".to_owned());
                     }
                 }
                 // FMI 1: the symbol is all there is.
@@ -133,7 +133,7 @@ fn base_unit(node: Node<'_, '_>, notes: &mut Notes<'_>) -> Option<Si> {
         }
     }
     if si.factor == 0.0 || !si.factor.is_finite() || !si.offset.is_finite() {
-        notes.note(node, || format!("factor {} and offset {} make no unit", si.factor, si.offset));
+        notes.note(node, || format!("factor {} and offset {} are not a valid unit", si.factor, si.offset));
         return None;
     }
     Some(si)
@@ -183,7 +183,7 @@ fn read_type(
                 value,
                 description: item.attribute("description").unwrap_or("").into(),
             }),
-            _ => notes.note(item, || "an item needs a name and a whole number".to_owned()),
+            _ => notes.note(item, || "an item needs a name and an integer value".to_owned()),
         }
     }
     TypeDefinition {

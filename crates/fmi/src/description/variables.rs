@@ -248,8 +248,7 @@ impl<'n> Draft<'n> {
                     "approx" => Some(Initial::Approx),
                     "calculated" => Some(Initial::Calculated),
                     _ => {
-                        notes
-                            .note(node, || format!("`initial` is `{text}`, which is unknown; it is ignored"));
+                        notes.note(node, || format!("`initial` is `{text}`, which is unknown; ignored"));
                         None
                     }
                 }
@@ -274,9 +273,7 @@ impl<'n> Draft<'n> {
             }
             "maxSize" => match text.trim().parse() {
                 Ok(size) => self.binary.get_or_insert_default().max_size = Some(size),
-                Err(_) => {
-                    notes.note(node, || format!("`maxSize` is `{text}`, which is no size; it is ignored"))
-                }
+                Err(_) => notes.note(node, || format!("`maxSize` is `{text}`, not a valid size; ignored")),
             },
             "alias" => {
                 self.negated = text == "negatedAlias";
@@ -444,7 +441,7 @@ fn read_aliases(node: Node<'_, '_>, index: u32, variable: &Variable, notes: &mut
     let mut aliases = Vec::new();
     for alias in elements(node).filter(|n| n.tag_name().name() == "Alias") {
         let Some(name) = alias.attribute("name") else {
-            notes.note(alias, || "an alias has no name".to_owned());
+            notes.note(alias, || "an alias lacks its name".to_owned());
             continue;
         };
         let causality = match variable.causality {

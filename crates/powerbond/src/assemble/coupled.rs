@@ -108,7 +108,8 @@ fn couple(
         // What has no such variable is refused when the network is built.
         let kind = builder.variable_of(&name.value).map_or(ValueKind::Real, |(_, v)| v.kind);
         if let Some(x) = misfit(&signal, kind) {
-            let message = format!("`{}` is {}; {} does not fit", name.value, kind.noun(), short(x));
+            let message =
+                format!("`{}` is {}; {} is not a value of this type", name.value, kind.noun(), short(x));
             problems.add(Error::input(name.place(), message));
         }
         builder = builder.external(name.value.clone(), effects.change(&name.value, signal));

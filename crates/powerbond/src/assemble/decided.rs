@@ -125,7 +125,8 @@ impl Coupled<'_> {
             return Err(Error::input(
                 method.controller.written.entry.clone(),
                 format!(
-                    "controller `{}` needs an estimator to steer by; add `estimator = {{ kind = \"energy\", … }}`, \"predictor\", \"jump\" or \"richardson\"",
+                    "controller `{}` needs an estimator; add `estimator = {{ kind = \"energy\", … }}`, \
+                     \"predictor\", \"jump\" or \"richardson\"",
                     method.controller.name()
                 ),
             ));

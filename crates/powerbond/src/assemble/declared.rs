@@ -41,7 +41,7 @@ fn pairs(spec: &SubsystemSpec, names: &[Names], info: &Info) -> Result<Vec<(usiz
                 let fitting = info.variables.iter().filter(|v| v.causality == wanted);
                 let hint = hint(&name.value, fitting.map(|v| v.name.as_str()));
                 let message =
-                    format!("`{}` ({}) has no {what} `{}`.{hint}", spec.name.value, info.kind, name.value);
+                    format!("`{}` ({}): unknown {what} `{}`.{hint}", spec.name.value, info.kind, name.value);
                 Error::input(name.place(), message)
             },
         )
@@ -67,14 +67,14 @@ fn agree(
     info: &Info,
 ) -> Result<(), Error> {
     let name = |v: usize| &info.variables[v].name;
-    let cure = "leave `feed_through` out, or write \"probe\" to have it found out at the start";
+    let cure = "remove `feed_through`, or set it to \"probe\"";
     let subsystem = &spec.name.value;
     let [ours, theirs] = [declared, own].map(|pairs| pairs.iter().collect::<BTreeSet<_>>());
     if let Some((_, (output, input))) =
         declared.iter().zip(&at.value).find(|(pair, _)| !theirs.contains(pair))
     {
         let message = format!(
-            "`{subsystem}` ({}) says itself that `{}` does not depend on `{}` at the same instant; {cure}",
+            "`{subsystem}` ({}) declares that `{}` has no direct feed-through from `{}`; {cure}",
             info.kind, output.value, input.value
         );
         return Err(Error::input(output.place(), message));
@@ -83,7 +83,7 @@ fn agree(
         None => Ok(()),
         Some(&(output, input)) => {
             let message = format!(
-                "`{subsystem}` ({}) says itself that `{}` depends on `{}` at the same instant, which is missing here; {cure}",
+                "`{subsystem}` ({}) declares direct feed-through to `{}` from `{}`, which is missing here; {cure}",
                 info.kind,
                 name(output),
                 name(input)

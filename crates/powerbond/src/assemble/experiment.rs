@@ -27,11 +27,11 @@ impl Experiment {
         let start = s.start.value;
         let Some(stop) = &s.stop else {
             if system.is_fmu_alone() {
-                return Err(Error::input(None, "the FMU proposes no stop time; give `--end-time`"));
+                return Err(Error::input(None, "the FMU has no default stop time; give `--end-time`"));
             }
             let message = match system.source() {
-                Some(_) => "there is no stop time; write `stop` into `[simulation]` or give `--end-time`",
-                None => "there is no stop time; give it with `stop`",
+                Some(_) => "missing stop time; set `stop` in `[simulation]` or give `--end-time`",
+                None => "missing stop time; set it with `stop`",
             };
             return Err(Error::input(system.source().map(|source| source.place(0)), message));
         };
@@ -39,7 +39,7 @@ impl Experiment {
             if !time.value.is_finite() {
                 return Err(Error::input(
                     time.place(),
-                    format!("a time of {} s; a finite number is needed", time.value),
+                    format!("time {} s; expected a finite number", time.value),
                 ));
             }
         }
@@ -48,7 +48,7 @@ impl Experiment {
             // An option is younger than the file: it is what the user has to look at.
             let option = [stop, &s.start].into_iter().find(|t| matches!(t.place(), Some(Place::Option(_))));
             let message = format!(
-                "the run would start at {} s and stop at {} s; the stop must come after the start",
+                "start {} s, stop {} s; the stop must be after the start",
                 short(start),
                 short(stop.value)
             );
@@ -58,18 +58,18 @@ impl Experiment {
             let fail = |message: String| Err(Error::input(value.place(), message));
             let (x, run) = (value.value, short(duration));
             if x.is_nan() || x <= 0.0 {
-                fail(format!("{name} is {x} s; a number above 0 is needed"))
+                fail(format!("{name} is {x} s; expected a number above 0"))
             } else if x > duration * (1.0 + 1e-9) {
                 fail(format!("{name} is {} s, longer than the run of {run} s", short(x)))
             } else if never_ends(start, duration, x) {
-                fail(format!("{name} is {} s: a run of {run} s would never end", short(x)))
+                fail(format!("{name} is {} s, too small for a run of {run} s", short(x)))
             } else {
                 Ok(x)
             }
         };
         match &s.output_interval {
             None if s.land_on_output.value => {
-                let message = "`output = \"land\"` needs an `output_interval` to land on";
+                let message = "`output = \"land\"` needs an `output_interval`";
                 return Err(Error::input(s.land_on_output.place(), message));
             }
             None => {}
@@ -112,11 +112,11 @@ impl Coupled<'_> {
                 let whole = ratio.round();
                 if !((1.0..=f64::from(MAX_RATE)).contains(&whole) && (ratio / whole - 1.0).abs() < 1e-6) {
                     let cure = if step.value <= 0.0 {
-                        "A number above 0 is needed".to_owned()
+                        "Expected a number above 0".to_owned()
                     } else if ratio < 1.0 {
                         "It cannot be longer".to_owned()
                     } else if whole > f64::from(MAX_RATE) {
-                        format!("At most {MAX_RATE} of them fit into one")
+                        format!("At most {MAX_RATE} sub-steps per macro step are supported")
                     } else {
                         let nearest = |n: f64| short(macro_step / n);
                         format!(
@@ -148,7 +148,7 @@ impl Coupled<'_> {
         if let (Some(at), Some((bound, limit))) = (&self.system.simulation.step, clamps) {
             let place = at.prefix();
             self.warnings.push(format!(
-                "{place}the first step, {} s, is beyond `{bound}`; the run starts with {} s",
+                "{place}the first step size, {} s, is outside `{bound}`; the run starts with {} s",
                 short(step),
                 short(limit)
             ));
@@ -170,8 +170,8 @@ impl Coupled<'_> {
                 Some(other) => Err(Error::input(
                     place,
                     format!(
-                        "`{}` and `{}` step in multiples of {} s and {} s only, which have no common step: use a constant step that \
-                         is a multiple of both",
+                        "`{}` and `{}` have fixed internal steps of {} s and {} s without a common multiple in \
+                         range: set a constant step that is a multiple of both",
                         names.subsystems[of],
                         names.subsystems[other],
                         short(quantum),
@@ -186,7 +186,7 @@ impl Coupled<'_> {
             return Err(Error::input(
                 place,
                 format!(
-                    "`{}` steps in multiples of {} s only: use a constant step of, for example, {} s",
+                    "`{}` has a fixed internal step of {} s: set a constant step of, for example, {} s",
                     names.subsystems[s],
                     short(own / f64::from(rates[s])),
                     short(own * (step / own).floor().max(1.0))
@@ -207,9 +207,9 @@ impl Coupled<'_> {
         }
         let exchanged = |i: usize| network.wiring.is_coupled(i) && !is_discrete(network, i);
         let why = if !(0..network.n_inputs).any(exchanged) {
-            "no number is exchanged between subsystems, so there is no coupling error".to_owned()
+            "no numbers are exchanged between subsystems, so there is no coupling error".to_owned()
         } else if let Some(s) = network.members.iter().position(|m| m.capabilities.constant_step) {
-            format!("`{}` takes steps of one length only", names.subsystems[s])
+            format!("`{}` supports one step size only", names.subsystems[s])
         } else {
             let given = self.system.simulation.step.as_ref().map(|at| at.value);
             return (
@@ -220,7 +220,7 @@ impl Coupled<'_> {
         // Nobody chose this step: it may as well be a multiple of what a subsystem steps in.
         let step = if self.system.simulation.step.is_none() { whole_steps(network, step) } else { step };
         self.warnings.push(format!(
-            "{why}: the step is constant, {} s; `step` in `[simulation]` sets another",
+            "{why}: the step is constant, {} s; set another with `step` in `[simulation]`",
             short(step)
         ));
         (Fixed.into(), step)

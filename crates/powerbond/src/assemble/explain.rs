@@ -32,13 +32,13 @@ impl Assembled {
             RunError::NonFinite { output, value, span } => {
                 let name = &names.outputs[*output];
                 let failure = Failure::new(format!("`{name}` became {value} ({})", when(span)));
-                let cure = "Smaller steps may help; `--allow-nonfinite` goes on regardless";
+                let cure = "Smaller steps may help; `--allow-nonfinite` continues";
                 model(failure.of(&name.subsystem).about(name).at(span).cure(cure))
             }
             RunError::EarlyReturn { member, span, reached } => {
                 let name = &names.subsystems[*member];
                 let failure = Failure::new(format!(
-                    "{name}: {} ended early at t = {reached} s, and not every subsystem can go back to before it",
+                    "{name}: {} returned early at t = {reached} s, and not every subsystem supports rollback",
                     when(span)
                 ));
                 model(failure.of(name).at(span))
@@ -46,8 +46,8 @@ impl Assembled {
             RunError::NoRestore { member } => Error::input(
                 None,
                 format!(
-                    "{}: the method takes steps back, and the state of this subsystem cannot be saved and restored. The energy and \
-                     predictor estimates do without",
+                    "{}: the method needs rollback, and the state of this subsystem cannot be saved and restored. \
+                     The estimators `energy` and `predictor` do not need it",
                     names.subsystems[*member]
                 ),
             ),
@@ -90,7 +90,7 @@ impl Assembled {
                 let cause =
                     cause.as_ref().map_or(String::new(), |cause| format!(". {}", self.explain(cause)));
                 let failure = Failure::new(format!(
-                    "{} failed {count} time(s); its error norm is still {norm:.4} (1 is allowed){what}{cause}",
+                    "{} failed {count} time(s); its error norm is still {norm:.4} (1 is the tolerance){what}{cause}",
                     when(span)
                 ));
                 let failure = match blame {
@@ -104,11 +104,11 @@ impl Assembled {
             RunError::Runaway { bond, span, power } => {
                 let name = &names.bonds[*bond];
                 let failure = Failure::new(format!(
-                    "the coupling is unstable: the power through bond `{name}` grows without bound ({power:.3e} W at t = {} s), and \
-                     the coupling itself creates it",
+                    "the coupling is unstable: the power of bond `{name}` grows without bound ({power:.3e} W at t = {} s) by \
+                     energy that the coupling creates",
                     span.end
                 ));
-                let cure = "Take a smaller step, another split, or a method with less delay (`hold = 1`, `refresh = true`)";
+                let cure = "Use a smaller step, another split, or a method with less delay (`hold = 1`, `refresh = true`)";
                 accuracy(failure.about(name).at(span).cure(cure))
             }
         }
@@ -139,12 +139,13 @@ impl Assembled {
         };
         match blamed {
             Some(s) => format!(
-                "`{}` gives outputs that depend on its inputs at the same instant and lag a step behind them, so this part of the \
-                 error shrinks no faster than the step: `refresh = true` or a higher `hold` takes it away; a larger tolerance or \
-                 `at_floor = \"keep\"` lives with it",
+                "`{}` has direct feed-through and is not refreshed, so its outputs lag one step and this error is of \
+                 first order: use `refresh = true` or a higher `hold`; or a larger tolerance, or `at_floor = \
+                 \"keep\"`",
                 self.names.subsystems[s]
             ),
-            None => "A larger tolerance or a smaller `min_step` may help; `at_floor = \"keep\"` goes on and counts such steps"
+            None => "A larger tolerance or a smaller `min_step` may help; `at_floor = \"keep\"` accepts and counts \
+                     such steps"
                 .to_owned(),
         }
     }
@@ -167,7 +168,7 @@ impl System {
         };
         match &error.problem {
             Problem::NoVariable { name, .. } if parameter(name).is_some() => {
-                format!("`{name}` is a parameter: it has a value in `parameters` and cannot be connected")
+                format!("`{name}` is a parameter set in `parameters` and cannot be connected")
             }
             problem => problem.to_string(),
         }

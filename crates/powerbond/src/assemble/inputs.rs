@@ -48,7 +48,8 @@ impl Coupled<'_> {
             let takes = network.members[owner].capabilities.input_derivatives;
             if order > takes && network.wiring.is_coupled(i) && rates[owner] == 1 {
                 warnings.push(format!(
-                    "`{}` is held with order {order}, but `{}` follows {takes} derivative(s) of its inputs: it is held with order {takes}",
+                    "`{}`: hold order {order} is not supported, because `{}` takes {takes} input derivative(s); \
+                     order {takes} is used",
                     names.inputs[i], names.subsystems[owner]
                 ));
             }
@@ -60,13 +61,14 @@ impl Coupled<'_> {
         let (network, names) = (&self.network, &self.names);
         let place = self.system.method.slopes.place();
         if self.system.method.hold.varies() {
-            let message = "`slopes = \"outputs\"` goes with a hold order of its own, not with one that varies; write `hold = 1` or 2";
+            let message =
+                "`slopes = \"outputs\"` is not supported with `hold = \"variable\"`; set `hold = 1` or 2";
             return Err(Error::input(place, message));
         }
         let sloped: Vec<usize> =
             (0..network.n_inputs).filter(|&i| holds[i] > 0 && network.wiring.is_coupled(i)).collect();
         if sloped.is_empty() {
-            let message = "`slopes = \"outputs\"` is about inputs that follow a line or a parabola; write `hold = 1` or 2";
+            let message = "`slopes = \"outputs\"` needs a hold of order 1 or 2; set `hold = 1` or 2";
             return Err(Error::input(place, message));
         }
         let gives = |s: usize| network.members[s].capabilities.output_derivatives > 0;
@@ -75,14 +77,13 @@ impl Coupled<'_> {
             let owners = network.wiring.sources(i).map(|(output, _)| network.owner_of_output[output]);
             if let Some(s) = owners.into_iter().find(|&s| !gives(s)) {
                 warnings.push(format!(
-                    "the slope of `{}` is a difference of its last values: `{}` gives no derivatives of its outputs",
+                    "the derivative of `{}` is a difference of past values: `{}` does not support output derivatives",
                     names.inputs[i], names.subsystems[s]
                 ));
             }
         }
         if warnings.len() == sloped.len() {
-            let message =
-                "`slopes = \"outputs\"`: no subsystem that feeds others gives derivatives of its outputs";
+            let message = "`slopes = \"outputs\"`: no connected subsystem supports output derivatives";
             return Err(Error::input(place, message));
         }
         Ok(warnings)

@@ -36,8 +36,8 @@ impl Coupled<'_> {
                 return Err(Error::input(
                     place,
                     format!(
-                        "`{}` does not recompute its outputs while time stands still, so it cannot be refreshed. Name those that \
-                         can: refresh = [\"…\"]",
+                        "`{}` does not recompute its outputs without a step, so refresh is not supported. List those \
+                         that do: refresh = [\"…\"]",
                         names.subsystems[*s]
                     ),
                 ));
@@ -64,7 +64,7 @@ impl Coupled<'_> {
         };
         for &s in improved.iter().filter(|&&s| catalogue::too_wide(network, s)) {
             warnings.push(format!(
-                "`{}` has too many coupled inputs for its feed-through to be found out",
+                "`{}` has too many coupled inputs to identify its feed-through",
                 names.subsystems[s]
             ));
         }
@@ -89,7 +89,7 @@ impl Coupled<'_> {
                     let place = self.declared_at(member);
                     let (output, input) = (&names.outputs[output], &names.inputs[input]);
                     let message = format!(
-                        "`{output}` depends on `{input}` at the same instant: it changed with it at the start. Add the pair to \
+                        "the probe detected direct feed-through from `{input}` to `{output}`. Add the pair to \
                          `feed_through`"
                     );
                     return Err(Error::input(place, message));
@@ -136,8 +136,8 @@ impl Coupled<'_> {
         Err(Error::input(
             written.entry.clone(),
             format!(
-                "`{}` cannot go back to a saved state, and {} `{}` takes steps back. Without that work the estimators {} with the \
-                 controllers {}",
+                "`{}` cannot save and restore its state, which {} `{}` needs for rollback. Estimators without \
+                 rollback: {}; controllers: {}",
                 names.subsystems[stuck],
                 part.entry().kind.key(),
                 part.entry().name,
@@ -163,7 +163,7 @@ fn subsystems(names: &Names, list: &[At<String>]) -> Result<Vec<usize>, Error> {
     let place = |name: &At<String>| {
         places.place(name.value.as_str()).ok_or_else(|| {
             let hint = hint(&name.value, names.subsystems.iter().map(String::as_str));
-            Error::input(name.place(), format!("there is no subsystem `{}`.{hint}", name.value))
+            Error::input(name.place(), format!("unknown subsystem `{}`.{hint}", name.value))
         })
     };
     list.iter().map(place).collect()

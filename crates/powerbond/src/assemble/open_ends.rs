@@ -29,7 +29,7 @@ pub fn unfed(system: &System, builder: &NetworkBuilder, forced: &[VariableName])
         for variable in simulator.info().variables.iter().filter(|v| v.causality == Causality::Input) {
             let name = VariableName::new(subsystem, &variable.name);
             if !fed.contains(&name) && !sets(&set, &variable.name) {
-                open.push(format!("`{name}`, which stays at {}", start(variable)));
+                open.push(format!("`{name}` (start value {})", start(variable)));
             }
         }
     }
@@ -40,7 +40,7 @@ pub fn unfed(system: &System, builder: &NetworkBuilder, forced: &[VariableName])
     }
     let more = if more == 0 { String::new() } else { format!("; and {more} more inputs") };
     Some(format!(
-        "nothing feeds {}{more}. Connect what was forgotten; a value in `[inputs]` says that it is meant",
+        "not connected: {}{more}. Connect them, or set them in `[inputs]` to silence this warning",
         open.join("; ")
     ))
 }
@@ -79,7 +79,7 @@ pub fn still(name: &At<VariableName>, signal: &Signal, start: f64, stop: f64) ->
         _ => return None,
     };
     let (place, name, start, stop) = (name.prefix(), &name.value, short(start), short(stop));
-    Some(format!("{place}`{name}` does not move: {what}, the run from {start} s to {stop} s"))
+    Some(format!("{place}`{name}` is constant during the run: {what}, the run is from {start} s to {stop} s"))
 }
 
 /// A warning for every connection between units of which one is not understood: the number is passed on as it is.
@@ -94,8 +94,8 @@ pub fn unknown_units(system: &System, builder: &NetworkBuilder) -> Vec<String> {
             let (Some(a), Some(b)) = (unit(&from.value), unit(to)) else { continue };
             if a.conversion_to(b) == Conversion::Unknown && a.symbol != b.symbol {
                 warnings.push(format!(
-                    "{}`{}` is in {} and `{to}` in {}: it is not known how to convert them, so the number is passed on as \
-                     it is. Give the `gain` that is right, and `convert_units = false`",
+                    "{}`{}` has the unit {} and `{to}` {}: unknown conversion, so the value is not converted. Set \
+                     `gain` and `convert_units = false`",
                     from.prefix(), from.value, a.symbol, b.symbol
                 ));
             }

@@ -76,10 +76,10 @@ impl Offered {
             simulator.packets().iter().any(|p| glob::fits(&pattern.value, &format!("{name}.{}", p.name)))
         };
         let message = if builder.subsystems().any(is_packet) {
-            format!("`{}` is a text or a binary; only numbers are recorded", pattern.value)
+            format!("`{}` is a string or a binary; only numbers are recorded", pattern.value)
         } else {
             let hint = hint(&pattern.value, self.texts.iter().map(String::as_str));
-            format!("no variable fits `{}`.{hint}", pattern.value)
+            format!("no variable matches `{}`.{hint}", pattern.value)
         };
         Error::input(pattern.place(), message)
     }

@@ -59,7 +59,7 @@ impl Effects {
             if time >= stop {
                 let place = event.time.prefix();
                 warnings.push(format!(
-                    "{place}the event at {} s after the start never happens: the run is {} s long",
+                    "{place}the event at {} s after the start is not reached: the run is {} s long",
                     short(event.time.value),
                     short(stop - start)
                 ));
@@ -148,7 +148,7 @@ impl Effects {
                         None => {
                             if feed_nothing.insert(&effect.name) {
                                 warnings.push(format!(
-                                    "scenario: `{}` feeds nothing: events on it have no effect",
+                                    "scenario: `{}` is not connected: events on it have no effect",
                                     effect.name
                                 ));
                             }
@@ -210,7 +210,8 @@ fn modifier(event: &Event, kind: ValueKind) -> Result<Modifier, Error> {
                 Value::Number(x) => short(x),
                 Value::Flag(b) => b.to_string(),
             };
-            let message = format!("`{}` is {}; {found} is none", event.variable.value, kind.noun());
+            let message =
+                format!("`{}` is {}; {found} is not a value of this type", event.variable.value, kind.noun());
             Err(Error::input(value.place(), message))
         }
     };
@@ -221,7 +222,7 @@ fn modifier(event: &Event, kind: ValueKind) -> Result<Modifier, Error> {
         }
         Action::Bias(value) => {
             let message = format!(
-                "`{}` is {}: nothing can be added to it; `override` replaces it",
+                "`{}` is {}: `bias` is not supported; use `override`",
                 event.variable.value,
                 kind.noun()
             );
@@ -244,7 +245,7 @@ fn target(
     let spec = specs.place(subsystem.as_str()).map(|s| &system.subsystems[s]);
     let (Some(spec), Some(simulator)) = (spec, builder.simulator(subsystem)) else {
         let names: Vec<&str> = system.subsystems.iter().map(|s| s.name.value.as_str()).collect();
-        let message = format!("there is no subsystem `{subsystem}`.{}", hint(subsystem, names));
+        let message = format!("unknown subsystem `{subsystem}`.{}", hint(subsystem, names));
         return Err(Error::input(event.model.place(), message));
     };
     let info = simulator.info();
@@ -259,7 +260,7 @@ fn target(
             ));
         }
         let hint = hint(variable, info.variables.iter().map(|v| v.name.as_str()));
-        return fail(format!("`{subsystem}` ({}) has no variable `{variable}`.{hint}", info.kind));
+        return fail(format!("`{subsystem}` ({}): unknown variable `{variable}`.{hint}", info.kind));
     };
     let target = match found.causality {
         Causality::Output => Target::Output,

@@ -82,9 +82,7 @@ pub fn make(
     match &spec.simulator {
         SimulatorSpec::Model(name) => match system.models.find(&name.value) {
             Ok(factory) => factory.make(&order),
-            Err(hint) => {
-                Err(Error::input(name.place(), format!("there is no model `{}`.{hint}", name.value)))
-            }
+            Err(hint) => Err(Error::input(name.place(), format!("unknown model `{}`.{hint}", name.value))),
         },
         SimulatorSpec::Own(factory) => factory.make(&order),
         SimulatorSpec::Fmu(path, options) => {
@@ -149,7 +147,7 @@ fn fmu(
             found => found,
         });
         remarks.extend(probed.failure.map(|failure| {
-            format!("its direct feed-through could not be probed ({failure}), so its outputs are not refreshed after steps")
+            format!("direct feed-through could not be probed ({failure}), so outputs are not refreshed")
         }));
     }
     let remarks = remarks.into_iter().map(|text| format!("{name}: {text}")).collect();
@@ -159,8 +157,9 @@ fn fmu(
         return Err(Error::input(
             path.place(),
             format!(
-                "`{name}` needs steps of one length (canHandleVariableCommunicationStepSize is false), and controller `{}` varies them. \
-                 Use `controller = \"fixed\"`, or `options = {{ any_step_size = true }}` if you know better",
+                "`{name}` supports one step size only (canHandleVariableCommunicationStepSize is false), but \
+                 controller `{}` varies it. Use `controller = \"fixed\"`, or `options = {{ any_step_size = true }}` \
+                 to ignore the flag",
                 system.method.controller.name()
             ),
         ));
@@ -179,14 +178,14 @@ fn fmu_value(
         let hint = hint(&name.value, settable.map(|v| &*v.name));
         return Err(Error::input(
             name.place(),
-            format!("`{}` has no variable `{}`.{hint}", description.model_name, name.value),
+            format!("`{}`: unknown variable `{}`.{hint}", description.model_name, name.value),
         ));
     };
     let variable = &description.variables[v];
     let value = match given {
         Given::Typed(text) => Value::parse(text, variable.kind).ok_or_else(|| {
             let message =
-                format!("`{text}` is no value of type {} for `{}`", variable.kind.name(), name.value);
+                format!("`{text}` is not a value of type {} for `{}`", variable.kind.name(), name.value);
             Error::input(name.place(), message)
         })?,
         other => plain_value(other),
@@ -201,8 +200,11 @@ fn fmu_value(
             _ if !items.is_empty() => format!(". There are: {}", items.join(", ")),
             _ => String::new(),
         };
-        let message =
-            format!("`{}` is of type {}; {unfit} does not fit{one_of}", name.value, variable.kind.name());
+        let message = format!(
+            "`{}` is of type {}; {unfit} is not a value of this type{one_of}",
+            name.value,
+            variable.kind.name()
+        );
         return Err(Error::input(name.place(), message));
     }
     Ok((matches!(variable.causality, Causality::Parameter | Causality::StructuralParameter), value))

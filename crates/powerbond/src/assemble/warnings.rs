@@ -12,9 +12,9 @@ impl Assembled {
         let shares = self.engine.shares_of_identified_use().into_iter().filter(|(_, share)| *share < 0.5);
         let warning = |(s, share): (usize, f64)| {
             format!(
-                "the feed-through of `{}` could be identified with enough certainty in {:.0} % of the steps only: elsewhere the \
-                 correction did without it. Constant steps with a zero-order hold and gains that vary hide it; where the subsystem \
-                 gives ∂y/∂u or can be re-read, feed_through = \"model\" needs no identification",
+                "the feed-through of `{}` was identified in {:.0} % of the steps only; in the others the correction \
+                 ignored it. Constant steps with a zero-order hold and varying gains prevent identification; if the \
+                 subsystem provides ∂y/∂u or supports refresh, use feed_through = \"model\"",
                 self.names.subsystems[s],
                 100.0 * share
             )
@@ -43,8 +43,8 @@ pub(crate) fn engine_warnings(engine: &Engine, names: &Names) -> Vec<String> {
     let name = |s: usize| &names.subsystems[s];
     let unknown = engine.structure().unknown.iter().map(|&s| {
         format!(
-            "`{}` does not say which outputs depend on which inputs at the same instant: algebraic loops through it are not seen. \
-             Declare them with `feed_through = [[\"output\", \"input\"], …]`, or write `feed_through = \"probe\"`",
+            "the direct feed-through of `{}` is unknown: algebraic loops through it are not detected. Declare it \
+             with `feed_through = [[\"output\", \"input\"], …]`, or set `feed_through = \"probe\"`",
             name(s)
         )
     });
@@ -53,25 +53,25 @@ pub(crate) fn engine_warnings(engine: &Engine, names: &Names) -> Vec<String> {
         let unable = |&&i: &&usize| !network.members[network.owner_of_input[i]].capabilities.can_refresh;
         let who = found.inputs.iter().find(unable).map_or("a subsystem", |&i| name(network.owner_of_input[i]));
         format!(
-            "algebraic loop `{}`: it is solved at the start, but not in the run, since the outputs of `{who}` cannot be re-read with \
-             other inputs while time stands still. Every exchange lags a step behind, which is stable for small loop gains only; \
-             `powerbond check` tells the gain",
+            "algebraic loop `{}`: solved at the start, but not during the run, because outputs of `{who}` cannot be \
+             evaluated without a step. Every exchange lags one step behind, which is stable for small loop gains \
+             only; `powerbond check` prints the gain",
             loop_text(found, names)
         )
     });
     let deaf = engine.deaf_to_events().iter().map(|&s| {
         format!(
-            "`{}` passes a discontinuity of its inputs on at the same instant, but its outputs cannot be re-read with the new inputs \
-             while time stands still: after the discontinuity they lag a step behind",
+            "`{}` has direct feed-through, but its outputs cannot be evaluated without a step: after a discontinuity \
+             of its inputs they lag one step behind",
             name(s)
         )
     });
     let moved = engine.moved_jumps().iter().map(|moved| {
-        let what = moved.input.map_or("a change of the scenario".to_owned(), |i| {
+        let what = moved.input.map_or("an event of the scenario".to_owned(), |i| {
             format!("the discontinuity of `{}`", names.inputs[i])
         });
         format!(
-            "{what} at {} s comes at {} s: steps are multiples of what a subsystem steps in",
+            "{what} at {} s is moved to {} s: step sizes are multiples of a subsystem's fixed internal step",
             short(moved.from),
             short(moved.to)
         )
@@ -84,7 +84,7 @@ fn early_end(engine: &Engine) -> Option<String> {
     let (end, stop) = (engine.planned_end(), engine.settings().stop);
     (end < stop).then(|| {
         format!(
-            "the run ends at {} s instead of {} s: steps are multiples of what a subsystem steps in, and the rest is none",
+            "the run ends at {} s instead of {} s: step sizes are multiples of a subsystem's fixed internal step",
             short(end),
             short(stop)
         )

@@ -72,7 +72,7 @@ impl Context<'_> {
             for (name, x) in given {
                 let Some(i) = places.place(name.as_str()) else {
                     let hint = hint(name, texts.iter().map(String::as_str));
-                    let message = format!("`{name}` is not an {what} that is exchanged.{hint}");
+                    let message = format!("`{name}` is not a connected {what}.{hint}");
                     return Err(Error::input(place, message));
                 };
                 values[i] = *x;

@@ -83,10 +83,10 @@ impl Class {
     /// In words.
     pub fn about(self) -> &'static str {
         match self {
-            Class::A => "follows input derivatives, recomputes outputs",
-            Class::B => "follows input derivatives",
+            Class::A => "takes input derivatives, recomputes outputs",
+            Class::B => "takes input derivatives",
             Class::C => "takes values, recomputes outputs",
-            Class::D => "takes values, may be sub-stepped",
+            Class::D => "takes values, can be sub-stepped",
             Class::Da => "takes values in whole steps only",
         }
     }
@@ -120,7 +120,7 @@ pub fn feeds(
                 return Err(Error::input(
                     wanted.place(),
                     format!(
-                        "`{}` cannot be sub-stepped, so it cannot be fed with a tail. Use `values_only = \"auto\"` or \"mean\"",
+                        "`{}` cannot be sub-stepped, so `values_only = \"tail\"` is not supported. Use \"auto\" or \"mean\"",
                         names.subsystems[s]
                     ),
                 ));

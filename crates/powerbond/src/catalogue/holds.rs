@@ -60,7 +60,7 @@ impl HoldOrder {
 pub const ZERO: Entry = Entry {
     kind: Kind::Hold,
     name: "0",
-    about: "inputs stay constant over a step",
+    about: "zero-order hold: inputs are constant over a step",
     paper: "",
     knobs: &[],
     uses: None,
@@ -70,7 +70,7 @@ pub const ZERO: Entry = Entry {
 /// Order 1.
 pub const FIRST: Entry = Entry {
     name: "1",
-    about: "inputs follow the line through their last two values at their true times",
+    about: "first-order hold: linear through the last two values at their true times",
     paper: "arnold2013 eq. 9",
     uses: Some((Ability::InputDerivatives(1), Without::LowerOrder)),
     plain: || Box::new(Order(&FIRST)),
@@ -80,7 +80,7 @@ pub const FIRST: Entry = Entry {
 /// Order 2.
 pub const SECOND: Entry = Entry {
     name: "2",
-    about: "inputs follow the parabola through their last three values at their true times",
+    about: "second-order hold: quadratic through the last three values at their true times",
     paper: "arnold2013 eq. 9",
     uses: Some((Ability::InputDerivatives(2), Without::LowerOrder)),
     plain: || Box::new(Order(&SECOND)),
@@ -90,7 +90,7 @@ pub const SECOND: Entry = Entry {
 /// An order that varies.
 pub const VARIABLE: Entry = Entry {
     name: "variable",
-    about: "each input is held with the order, 0 to 2, whose jumps were the smallest",
+    about: "variable-order hold: for each input the order, 0 to 2, with the smallest prediction defects",
     plain: || Box::new(Order(&VARIABLE)),
     ..ZERO
 };

@@ -328,7 +328,7 @@ impl Knob {
         match self.domain.misses(value) {
             None => Ok(()),
             Some(wanted) => {
-                Err(Error::input(place, format!("`{}` is {value}; {wanted} is needed", self.name)))
+                Err(Error::input(place, format!("`{}` is {value}; expected {wanted}", self.name)))
             }
         }
     }

@@ -7,7 +7,7 @@ use super::{Choice, Entry, Kind, Part, knobs};
 pub const AUTO: Entry = Entry {
     kind: Kind::Method,
     name: "auto",
-    about: "steps, holds, refresh and feed-through from what each subsystem can do; the error follows the tolerance",
+    about: "steps, holds, refresh and feed-through chosen from the capabilities of each subsystem, for a tolerance",
     paper: "",
     knobs: &[TOLERANCE],
     uses: None,

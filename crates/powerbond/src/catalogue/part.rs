@@ -165,7 +165,7 @@ impl<T: Choice> Chosen<T> {
         let key = T::KIND.key();
         if !node.is_table() {
             if !node.is_text() {
-                return node.expected("a name in quotes or a table with `kind`");
+                return node.expected("a string or a table with `kind`");
             }
             return self.choose(node);
         }
@@ -177,7 +177,7 @@ impl<T: Choice> Chosen<T> {
         if entry.knobs.is_empty() && table.get("kind").is_none() {
             let kinds: Vec<&str> = of_kind(T::KIND).filter(|e| !e.knobs.is_empty()).map(|e| e.name).collect();
             return node.fail(format!(
-                "{key} `{}` has no knobs; name another one with a key `kind`: {}",
+                "{key} `{}` has no parameters; select another one with `kind`: {}",
                 entry.name,
                 kinds.join(", ")
             ));
@@ -212,7 +212,7 @@ impl<T: Choice> Chosen<T> {
                 )),
                 None => {
                     let hint = hint(&name.value, of_kind(T::KIND).map(|e| e.name));
-                    node.fail(format!("there is no {key} `{}`.{hint}", name.value))
+                    node.fail(format!("unknown {key} `{}`.{hint}", name.value))
                 }
             },
         }

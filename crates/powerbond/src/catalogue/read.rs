@@ -34,7 +34,7 @@ impl Method {
     pub fn parse(lines: &str) -> Result<Method, Error> {
         let source = Source::file("method", format!("[method]\n{lines}"));
         let tree = source::toml::parse(&source)?;
-        Method::read(tree.root().table("the text", &["method"])?.require("method", "the text")?)
+        Method::read(tree.root().table("the method", &["method"])?.require("method", "the method")?)
     }
 
     /// Reads `[method]`. The error has everything that is wrong with it.
@@ -147,8 +147,8 @@ impl Method {
     fn change_tolerance(&mut self, n: Node<'_>) -> Result<(), Error> {
         if self.kind.is_none() {
             return n.fail(
-                "`tolerance` belongs to a whole method: add `kind = \"auto\"`, or give the estimator its own: \
-                 estimator = { kind = \"…\", tolerance = … }",
+                "`tolerance` needs `kind = \"auto\"`; or set it for the estimator: estimator = { kind = \"…\", \
+                 tolerance = … }",
             );
         }
         self.set_tolerance(&whole_tolerance(n)?).map(|_| ())

@@ -26,14 +26,14 @@ impl Scheduling {
 pub const JACOBI: Entry = Entry {
     kind: Kind::Schedule,
     name: "jacobi",
-    about: "all subsystems step at once, from the past",
+    about: "all subsystems advance with extrapolated values of the last communication point",
     paper: "",
     knobs: &[Knob {
         name: "fast",
         domain: Domain::Choice(&["held", "latest", "between"]),
         rule: None,
         unit: "",
-        about: "how slow subsystems see faster ones: as in the past, their newest value, or a line between",
+        about: "values of faster subsystems for slower ones: extrapolated, newest, or linear interpolation",
     }],
     uses: None,
     plain: || Box::new(Jacobi::default()),
@@ -58,7 +58,7 @@ impl Make<Schedule> for Jacobi {
 pub const GAUSS_SEIDEL: Entry = Entry {
     kind: Kind::Schedule,
     name: "gauss-seidel",
-    about: "one subsystem after the other; later ones see what earlier ones returned",
+    about: "subsystems advance one after the other; later ones use outputs of earlier ones",
     paper: "",
     knobs: &[
         Knob {
@@ -79,7 +79,7 @@ pub const GAUSS_SEIDEL: Entry = Entry {
                 )
             }),
             unit: "",
-            about: "what later subsystems see: the newest value, or a line from the old to the new one",
+            about: "inputs of later subsystems: the newest value, or linear interpolation from the old to the new one",
         },
     ],
     uses: None,
@@ -137,9 +137,7 @@ fn sequence(names: &[String], written: &Written, context: &Context<'_>) -> Resul
         }
     }
     match named.iter().position(|named| !named) {
-        Some(missing) => {
-            fail(format!("`order` does not name `{}`; it must name every subsystem", all[missing]))
-        }
+        Some(missing) => fail(format!("`order` lacks `{}`; it must name every subsystem", all[missing])),
         None => Ok(order),
     }
 }

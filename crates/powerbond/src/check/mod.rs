@@ -373,7 +373,7 @@ fn estimate_warnings(
     let list: Vec<&str> = refreshed.iter().map(|&s| names.subsystems[s].as_str()).collect();
     for (o, quality) in quality.iter().enumerate().filter(|(_, q)| **q != Asymptotics::Right) {
         let cure = match better[o] {
-            Asymptotics::Right => format!(". With `refresh = [\"{}\"]` it does", list.join("\", \"")),
+            Asymptotics::Right => format!(". It does with `refresh = [\"{}\"]`", list.join("\", \"")),
             _ => String::new(),
         };
         warnings.push(format!(
@@ -396,9 +396,9 @@ fn estimate_warnings(
 fn reason(quality: Asymptotics) -> &'static str {
     match quality {
         Asymptotics::Right => "right",
-        Asymptotics::DownstreamOfFeedThrough => "an output with feed-through feeds its subsystem",
-        Asymptotics::FeedThroughChain => "it feeds another output with feed-through through",
-        Asymptotics::Unknown => "feed-through that matters for it is unknown",
+        Asymptotics::DownstreamOfFeedThrough => "an output with feed-through is connected to its subsystem",
+        Asymptotics::FeedThroughChain => "it reaches another output with feed-through",
+        Asymptotics::Unknown => "relevant feed-through is unknown",
     }
 }
 
@@ -428,7 +428,7 @@ fn subsystems(system: &System, assembled: &Assembled, quality: &[Asymptotics]) -
     }
     let packet_input = |name| InputCheck { name, unit: None, fed_by: "connection", hold: 0 };
     let packet_output =
-        |name| OutputCheck { name, unit: None, feeds_through: Vec::new(), estimate: "it is no number" };
+        |name| OutputCheck { name, unit: None, feeds_through: Vec::new(), estimate: "not a number" };
     let one = |(s, name): (usize, &String)| {
         let member = &network.members[s];
         let unit = |variable: &Variable| {

@@ -31,16 +31,10 @@ impl Observer for StepLog {
         let (t, h) = (step.span.end, step.span.h);
         let norm = report.estimates.first().map(|e| e.norm);
         if report.rejections > 0 {
-            debug!(
-                t,
-                h,
-                norm,
-                rejections = report.rejections,
-                "a step came after attempts that were taken back"
-            );
+            debug!(t, h, norm, rejections = report.rejections, "step accepted after rejected attempts");
         }
         if report.over_tolerance {
-            debug!(t, h, norm, "a step was kept over tolerance");
+            debug!(t, h, norm, "step accepted over tolerance");
         }
         trace!(t, h, norm, next_h = report.next_h, "step {}", report.number);
         Flow::Continue

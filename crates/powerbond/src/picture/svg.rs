@@ -83,11 +83,11 @@ impl Diagram {
             lines.push((bond.band(k), bond.words.clone()));
         }
         if self.blocks.iter().any(|b| b.outputs.iter().any(|o| !o.feeds_through.is_empty())) {
-            let words = "feed-through: the output depends on the input at the same instant";
+            let words = "direct feed-through";
             lines.push(("class=\"through\"".to_owned(), words.to_owned()));
         }
         if self.blocks.iter().any(|b| b.refreshed) {
-            let words = "↻ outputs are computed anew with fresh inputs after each step";
+            let words = "↻ refresh: outputs are read again with the new inputs after each step";
             lines.push(("stroke=\"none\"".to_owned(), words.to_owned()));
         }
         let loops = self.loops.iter().filter(|found| !found.words.is_empty());

@@ -28,7 +28,7 @@ pub fn write(folders: &[PathBuf], file: &Path, overwrite: bool) -> Result<Vec<St
 /// The page as text, and what is to be known of what was read.
 pub fn page(folders: &[PathBuf]) -> Result<(String, Vec<String>), Error> {
     if folders.is_empty() || folders.len() > MAX_RUNS {
-        return Err(Error::input(None, format!("{} runs; 1 to {MAX_RUNS} make a report", folders.len())));
+        return Err(Error::input(None, format!("{} runs; expected 1 to {MAX_RUNS}", folders.len())));
     }
     let records: Vec<Record> = folders.iter().map(|f| Record::read(f)).collect::<Result<_, Error>>()?;
     let title = match &records[..] {

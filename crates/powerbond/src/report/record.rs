@@ -35,7 +35,7 @@ impl Record {
         let file = folder.join(SUMMARY);
         if !file.is_file() {
             let message = format!(
-                "{} is no run folder, or its run did not end: there is no `{SUMMARY}`",
+                "{} is not a run folder, or its run has not ended: `{SUMMARY}` is missing",
                 folder.display()
             );
             return Err(Error::input(None, message));
@@ -46,7 +46,7 @@ impl Record {
         if summary["schema"] != 1 || !summary["bonds"].is_array() {
             return Err(Error::input(
                 None,
-                format!("{}: not a summary that this version reads", file.display()),
+                format!("{}: unsupported version of the summary", file.display()),
             ));
         }
         let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());

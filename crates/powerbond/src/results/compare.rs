@@ -73,7 +73,7 @@ pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> 
         return Err(Error::input(
             None,
             format!(
-                "{} and {} have no time in common: {} s to {} s, and {} s to {} s",
+                "the time ranges of {} and {} do not overlap: {} s to {} s, and {} s to {} s",
                 first.display(),
                 reference.display(),
                 ta[0],
@@ -125,11 +125,10 @@ fn load(path: &Path) -> Result<Table, Error> {
 fn times<'a>(table: &'a Table, path: &Path) -> Result<&'a [f64], Error> {
     let fail = |message: &str| Err(Error::input(None, format!("{}: {message}", path.display())));
     match table.columns.first().map(Vec::as_slice) {
-        None | Some([]) => fail("there are no rows"),
-        Some(t) if t.windows(2).any(|w| w[0].is_nan() || w[1].is_nan() || w[1] < w[0]) => fail(&format!(
-            "the first column, `{}`, does not go forwards; it must be the time",
-            table.header[0]
-        )),
+        None | Some([]) => fail("no rows"),
+        Some(t) if t.windows(2).any(|w| w[0].is_nan() || w[1].is_nan() || w[1] < w[0]) => {
+            fail(&format!("the first column, `{}`, decreases; expected the time", table.header[0]))
+        }
         Some(t) => Ok(t),
     }
 }

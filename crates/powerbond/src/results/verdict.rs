@@ -236,15 +236,15 @@ fn sentence(word: Word, error: &ErrorEstimate, findings: &Findings, assembled: &
         findings.blame.map_or(String::new(), |i| format!(", worst at `{}`", assembled.names.inputs[i]));
     match (word, findings.blame) {
         (_, None) if findings.inputs.is_empty() => {
-            "no number is passed between subsystems; errors inside them are not seen".to_owned()
+            "no numbers are exchanged between subsystems; errors inside them are not seen".to_owned()
         }
         (_, None) if findings.inputs.iter().all(|f| f.spread == 0.0) => {
-            "nothing that is coupled moved, so there was nothing to judge".to_owned()
+            "all coupled variables are constant; nothing to judge".to_owned()
         }
-        (_, None) => "nothing that is coupled was off; errors inside subsystems are not seen".to_owned(),
+        (_, None) => "no coupling error detected; errors inside subsystems are not seen".to_owned(),
         _ if error.large => format!("the coupling error is large{worst}"),
         _ => format!(
-            "coupling error about {} (90 % sure: {} to {}){worst}",
+            "coupling error about {} (typical range {} to {}){worst}",
             percent(estimate),
             percent(error.low.unwrap_or(0.0)),
             percent(error.high.unwrap_or(0.0))
@@ -289,10 +289,10 @@ impl Judge<'_> {
                     "too_few_steps",
                     Word::Unreliable,
                     format!(
-                        "only {} steps were made; {} are needed to judge",
+                        "only {} steps; at least {} are needed for an estimate",
                         findings.steps, limits.min_steps
                     ),
-                    "take smaller steps or run longer",
+                    "use smaller steps or a longer run",
                 )
             });
         }
@@ -302,8 +302,8 @@ impl Judge<'_> {
                 ..reason(
                     "non_finite",
                     Word::Unreliable,
-                    format!("`{}` became infinite or not a number", self.name(f.input)),
-                    "take smaller steps, and see what its source does",
+                    format!("`{}` became infinite or NaN", self.name(f.input)),
+                    "use smaller steps, and check the subsystem that feeds it",
                 )
             });
         }
@@ -322,7 +322,7 @@ impl Judge<'_> {
             });
         }
         if bad.len() > MOST {
-            let text = format!("{} more inputs are off", bad.len() - MOST);
+            let text = format!("{} more inputs have errors", bad.len() - MOST);
             out.push(note("more_jumps", text, "see `inputs` in summary.json"));
         }
         for f in &findings.inputs {
@@ -342,23 +342,27 @@ impl Judge<'_> {
         let off = f.score >= limits.trustworthy;
         if off && f.roughness > limits.roughness {
             let points = std::f64::consts::TAU / (2.0 * (f.roughness / 2.0).min(1.0).asin());
-            let text =
-                format!("`{name}` has too few points per swing: about {points:.1} where it moves most");
+            let text = format!(
+                "`{name}` has too few points per oscillation: about {points:.1} where it changes fastest"
+            );
             out.push(at(
                 f.roughness,
                 limits.roughness,
-                note("few_points", text, "take smaller steps: 20 points per swing are good"),
+                note("few_points", text, "use smaller steps: 20 points per oscillation are good"),
             ));
         }
         if off && f.alternation > limits.ringing {
-            let text = format!("`{name}` rings: {:.0} % of its jumps change the sign", 100.0 * f.alternation);
+            let text = format!(
+                "`{name}` rings: {:.0} % of its prediction defects change sign",
+                100.0 * f.alternation
+            );
             let advice = "the coupling is close to its stability limit: smaller steps, `refresh = true`, or the other split";
             out.push(at(f.alternation, limits.ringing, note("ringing", text, advice)));
         }
         if f.growth > limits.growth {
             let times = if f.growth < 1e4 { format!("{:.1}", f.growth) } else { short4(f.growth) };
-            let text = format!("`{name}` grows: it is {times} times larger at the end than before");
-            let advice = "if the system itself does not grow, the coupling is unstable: take smaller steps";
+            let text = format!("`{name}` grows: {times} times larger at the end than before");
+            let advice = "if the system itself does not grow, the coupling is unstable: use smaller steps";
             out.push(at(f.growth, limits.growth, reason("growth", Word::Check, text, advice)));
         }
     }
@@ -373,7 +377,7 @@ impl Judge<'_> {
         let over_tolerance = statistics.over_tolerance - statistics.without_scale;
         if self.assembled.adaptive && over_tolerance > 0 {
             let text = format!(
-                "{} of {} steps {} kept over tolerance; the worst error norm is {}",
+                "{} of {} steps {} accepted over tolerance; the largest error norm is {}",
                 over_tolerance,
                 statistics.accepted,
                 if over_tolerance == 1 { "was" } else { "were" },
@@ -387,7 +391,7 @@ impl Judge<'_> {
                 ..note(
                     "over_tolerance",
                     text,
-                    "use `controller = { kind = \"rollback\" }` where models can go back, or a smaller `max_rate`",
+                    "use `controller = { kind = \"rollback\" }` where all subsystems support it, or a smaller `max_rate`",
                 )
             });
         }
@@ -414,13 +418,13 @@ impl Judge<'_> {
             let name = self.name(worst.input);
             let others = if count > 1 { format!("; {count} such steps in all") } else { String::new() };
             let text = format!(
-                "`{name}` jumped within a step of {} s, {:.0} times more than the tolerance allows: a discontinuity that nobody \
-                 announced was crossed{others}",
+                "`{name}` changed suddenly within a step of {} s, {:.0} times more than the tolerance allows: a \
+                 discontinuity without an announced event{others}",
                 short4(worst.step),
                 worst.norm
             );
-            let advice = "the error there is of the order of the step: announce the time as an event, let subsystems return early, \
-                          use `controller = { kind = \"rollback\" }` where they can go back, or set `max_step`";
+            let advice = "the error there is of the order of the step: announce the time as an event, use early \
+                          return, `controller = { kind = \"rollback\" }`, or set `max_step`";
             out.push(Reason {
                 connection: Some(self.connection(worst.input)),
                 time: Some(worst.time),
@@ -439,7 +443,7 @@ impl Judge<'_> {
             let share = if f.spread > 0.0 { 10.0 * noise / f.spread } else { 0.0 };
             if share > tolerance {
                 let text = format!(
-                    "`{}` is noisy: {} of its own variation; an error below {} cannot be told from it",
+                    "`{}` has noise of {} of its standard deviation; errors below {} cannot be detected",
                     self.name(f.input),
                     percent(noise / f.spread),
                     percent(share)
@@ -452,7 +456,7 @@ impl Judge<'_> {
                         "noise",
                         Word::Check,
                         text,
-                        "raise the tolerance, or the accuracy of the subsystem that gives it",
+                        "use a larger tolerance, or a more accurate subsystem",
                     )
                 });
             }
@@ -460,7 +464,8 @@ impl Judge<'_> {
         let swinging = findings.inputs.iter().filter(|f| f.swings > MANY_SWINGS && f.growth > UNDAMPED);
         if let Some(f) = swinging.max_by(|a, b| a.swings.total_cmp(&b.swings)) {
             let text = format!(
-                "`{}` swings {:.0} times and hardly decays: errors of all steps add up, and may exceed the tolerance tenfold",
+                "`{}` oscillates ({:.0} half oscillations) and hardly decays: errors accumulate and may exceed the \
+                 tolerance tenfold",
                 self.name(f.input),
                 f.swings
             );
@@ -485,13 +490,13 @@ impl Judge<'_> {
                     String::new()
                 };
                 let text = format!(
-                    "the residual power rose to {} W between t = {} s and {} s, {:.0} times its level before{others}",
+                    "the residual power rose to {} W between t = {} s and {} s, {:.0} times its previous level{others}",
                     short4(s.peak),
                     short4(s.start),
                     short4(s.end),
                     s.peak / s.level
                 );
-                let advice = "look at the outputs there; smaller steps or an event at that time";
+                let advice = "check the outputs there; use smaller steps or an event at that time";
                 out.push(Reason {
                     time: Some(s.peak_time),
                     value: Some(s.peak),
@@ -520,7 +525,7 @@ impl Judge<'_> {
             }
             if let Some(c) = b.correction.as_ref().filter(|c| c.capped_share > spec.capped) {
                 let text = format!(
-                    "the energy correction hit its cap in {:.0} % of the steps; {} J stayed uncorrected",
+                    "the energy correction reached its cap in {:.0} % of the steps; {} J were not corrected",
                     100.0 * c.capped_share,
                     short4(c.uncorrected)
                 );
@@ -543,9 +548,10 @@ impl Judge<'_> {
 
     fn jump_text(&self, f: &InputFindings) -> String {
         let share = |x: f64| percent(if f.spread > 0.0 { x / f.spread } else { f64::INFINITY });
-        let stale = if f.stale > f.defect { ", most of it by feed-through" } else { "" };
+        let stale = if f.stale > f.defect { ", mostly by feed-through" } else { "" };
         format!(
-            "`{}` is held {} off its course, relative to its own variation{stale}; it jumps by {} and swings {:.0} times",
+            "`{}`: mean error of the held input {} of its standard deviation{stale}; prediction defects of {}, {:.0} \
+             half oscillations",
             self.name(f.input),
             share(f.defect + f.stale),
             share(f.jump_rms),

@@ -10,7 +10,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-static WORDS: Words = Words { text: "a text in quotes", list: "a list in [ ]", table: "an object in { }" };
+static WORDS: Words = Words { text: "a string in quotes", list: "a list in [ ]", table: "an object in { }" };
 
 /// The standard (RFC 8259) and nothing beyond it.
 const STRICT: ParseOptions = ParseOptions {

@@ -116,7 +116,7 @@ impl<'a> Table<'a> {
                     None => hint(name, known.iter().copied()),
                 };
                 let place = self.tree.source.place(*offset);
-                problems.add(Error::input(Some(place), format!("{what} has no key `{name}`.{hint}")));
+                problems.add(Error::input(Some(place), format!("{what}: unknown key `{name}`.{hint}")));
             }
         }
         problems.finish(())
@@ -133,7 +133,7 @@ impl<'a> Table<'a> {
 
     /// The value of `key`; an error that names `what` if it is missing.
     pub fn require(&self, key: &str, what: &str) -> Result<Node<'a>, Error> {
-        self.get(key).map_or_else(|| self.fail(format!("{what} needs a key `{key}`")), Ok)
+        self.get(key).map_or_else(|| self.fail(format!("{what} lacks the key `{key}`")), Ok)
     }
 
     /// As [`Table::require`], for a reader that goes on: what is missing is kept as a problem. Not where a key is not known,
@@ -173,7 +173,7 @@ impl<'a> Node<'a> {
     /// An error that says what was found here and what is needed.
     pub fn expected<T>(&self, wanted: &str) -> Result<T, Error> {
         let found = match &self.item.value {
-            Value::Text(text) => format!("the text \"{text}\""),
+            Value::Text(text) => format!("the string \"{text}\""),
             Value::Number { written, .. } => written.clone(),
             Value::Flag(flag) => flag.to_string(),
             Value::Plain(text) => format!("`{text}`"),
@@ -182,7 +182,7 @@ impl<'a> Node<'a> {
             Value::Table(_) => self.tree.words.table.to_owned(),
         };
         let what = if self.key.is_empty() { "the file".to_owned() } else { format!("`{}`", self.key) };
-        self.fail(format!("{what} is {found}; {wanted} is needed"))
+        self.fail(format!("{what} is {found}; expected {wanted}"))
     }
 
     fn as_number(&self) -> Option<f64> {
@@ -229,7 +229,7 @@ impl<'a> Node<'a> {
         if x.fract() == 0.0 && x >= f64::from(min) && x <= f64::from(max) {
             Ok(self.at(x as u32))
         } else {
-            self.expected(&format!("a whole number from {min} to {max}"))
+            self.expected(&format!("an integer from {min} to {max}"))
         }
     }
 
@@ -277,7 +277,7 @@ impl<'a> Node<'a> {
                 let texts = self.list()?.iter().filter_map(|n| problems.keep(n.text())).collect();
                 problems.finish(texts)
             }
-            _ => self.expected("a text or a list of texts"),
+            _ => self.expected("a string or a list of strings"),
         }
     }
 

@@ -8,7 +8,7 @@ use ::toml::Spanned;
 use ::toml::de::{DeString, DeTable, DeValue};
 use std::sync::Arc;
 
-static WORDS: Words = Words { text: "a text in quotes", list: "a list in [ ]", table: "a table" };
+static WORDS: Words = Words { text: "a string in quotes", list: "a list in [ ]", table: "a table" };
 
 /// Reads a text. The error has all that is not valid TOML.
 pub fn parse(source: &Arc<Source>) -> Result<Tree, Error> {
@@ -86,6 +86,6 @@ mod tests {
         let tree = parse(&source).unwrap();
         let hold = tree.root().open_table().unwrap().get("method").unwrap().open_table().unwrap().get("hold");
         let error = hold.unwrap().count(0, 2).unwrap_err().to_string();
-        assert_eq!(error, "--set method.hold=3: `hold` is 3; a whole number from 0 to 2 is needed");
+        assert_eq!(error, "--set method.hold=3: `hold` is 3; expected an integer from 0 to 2");
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Deeper than any honest file.
 const MAX_DEPTH: usize = 32;
 
-static WORDS: Words = Words { text: "a text", list: "a list", table: "a mapping" };
+static WORDS: Words = Words { text: "a string", list: "a list", table: "a mapping" };
 
 /// Reads a text with one document.
 pub fn parse(source: &Arc<Source>) -> Result<Tree, Error> {
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
             }
             Event::MappingStart(..) => Value::Table(self.entries(depth)?),
             Event::Alias(_) => return self.fail(offset, "aliases (`*name`) are not supported; write it out"),
-            _ => return self.fail(offset, "a value is missing here"),
+            _ => return self.fail(offset, "missing value"),
         };
         Ok(Item { offset, value })
     }
@@ -90,10 +90,10 @@ impl<'a> Reader<'a> {
             let key = match self.next()? {
                 (Event::MappingEnd, _) => return Ok(entries),
                 (Event::Scalar(text, ..), offset) => Key { name: text.into_owned(), offset },
-                (_, at) => return self.fail(at, "a key must be a plain word"),
+                (_, at) => return self.fail(at, "expected a string as key"),
             };
             if !keys.insert(key.name.clone()) {
-                let message = format!("the key `{}` is there twice", key.name);
+                let message = format!("duplicate key `{}`", key.name);
                 self.problems.add(Error::input(Some(self.source.place(key.offset)), message));
             }
             let (event, at) = self.next()?;

@@ -199,7 +199,7 @@ impl SystemBuilder {
             Some(&s) => change(&mut self.system.subsystems[s]),
             None => {
                 let known = self.system.subsystems.iter().map(|s| s.name.value.as_str());
-                let message = format!("there is no subsystem `{name}`.{}", hint(name, known));
+                let message = format!("unknown subsystem `{name}`.{}", hint(name, known));
                 self.problems.add(Error::input(None, message));
             }
         }
@@ -240,7 +240,7 @@ impl SystemBuilder {
         });
         if !is_fmu {
             self.problems
-                .add(Error::input(None, format!("`{name}` is not an FMU and has no options of one")));
+                .add(Error::input(None, format!("`{name}` is not an FMU, so options of FMUs do not apply")));
         }
         self
     }
@@ -306,7 +306,7 @@ impl SystemBuilder {
     fn event(mut self, time: f64, name: &str, action: Action) -> Self {
         if !(time.is_finite() && time >= 0.0) {
             let message = format!(
-                "an event of `{name}` at {time} s; a number of 0 or more is needed, in s after the start"
+                "an event of `{name}` at {time} s; expected a number of 0 or more, in s after the start"
             );
             self.problems.add(Error::input(None, message));
         }

@@ -37,7 +37,7 @@ impl Factory for &'static ModelSpec {
         let mut problems = Collector::new();
         for (name, given) in order.parameters {
             let fail = |message: String| Error::input(name.place(), message);
-            let list = || fail(format!("`{}` is a list; a number or a word is needed", name.value));
+            let list = || fail(format!("`{}` is a list; expected a number or a string", name.value));
             let checked = given.parameter().ok_or_else(list).and_then(|value| {
                 self.check(&name.value, &value).map_err(|e| fail(e.to_string()))?;
                 Ok(value)
@@ -105,7 +105,7 @@ impl<S: Subsystem + Clone + 'static> Factory for Copies<S> {
     fn make(&self, order: &Order<'_>) -> Result<Box<dyn Subsystem>, Error> {
         if let Some((name, _)) = order.parameters.first() {
             let message = format!(
-                "`{}` was made by the program and has no parameter `{}`: set it where the model is made",
+                "`{}` is created by the program: unknown parameter `{}`. Set it where the model is created",
                 order.name.value, name.value
             );
             return Err(Error::input(name.place().or(order.name.place()), message));

@@ -67,7 +67,7 @@ impl System {
                     _ => None,
                 });
             let Some(name) = full else {
-                let message = format!("column `{column}` names no subsystem; write it as `subsystem.input`");
+                let message = format!("column `{column}`: missing subsystem; write `subsystem.input`");
                 return Err(Error::input(Some(crate::source::Place::Option(option)), message));
             };
             let spec = specs.place(name.subsystem.as_str()).map(|s| &self.subsystems[s]);

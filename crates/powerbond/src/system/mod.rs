@@ -390,7 +390,10 @@ impl System {
         let file: PathBuf = if path.is_dir() { path.join(SYSTEM_FILE) } else { path.to_owned() };
         if path.is_dir() && !file.is_file() {
             let (folder, others) = (path.display(), other_files(path));
-            return Err(Error::input(None, format!("the folder {folder} has no `{SYSTEM_FILE}`{others}")));
+            return Err(Error::input(
+                None,
+                format!("missing `{SYSTEM_FILE}` in the folder {folder}{others}"),
+            ));
         }
         toml::read(crate::source::read(&file, MAX_SIZE)?)
     }

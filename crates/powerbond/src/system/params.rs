@@ -90,14 +90,14 @@ impl System {
             if self.subsystems.len() > 1 {
                 let names = self.subsystems.iter().map(|s| s.name.value.as_str());
                 return fail(format!(
-                    "there is no subsystem `{subsystem}`.{}",
+                    "unknown subsystem `{subsystem}`.{}",
                     powerbond_core::suggest::hint(subsystem, names)
                 ));
             }
         }
         match self.subsystems.len() {
             1 => Ok((0, name.value.clone())),
-            _ => fail(format!("`{}` has no subsystem; write it as `{form}`", name.value)),
+            _ => fail(format!("`{}`: missing subsystem; write `{form}`", name.value)),
         }
     }
 }
@@ -150,7 +150,7 @@ fn convert(
     let Some(wanted) = wanted else {
         let place = name.prefix();
         warnings.push(format!(
-            "{place}`{}` has no unit of its own; the value in {} is taken as it is",
+            "{place}`{}` has no unit; the value in {} is not converted",
             name.value, unit.symbol
         ));
         return Ok(value);
@@ -165,9 +165,9 @@ fn convert(
     };
     match unit.conversion_to(wanted) {
         Conversion::Linear { gain, offset } => Ok(linear(value, gain, offset)),
-        Conversion::Turns { .. } => fail("one counts turns, the other radians"),
-        Conversion::Impossible => fail("these units measure different things"),
-        Conversion::Unknown => fail("it is not known how to convert them; define the unit in `Units`"),
+        Conversion::Turns { .. } => fail("revolutions and radians"),
+        Conversion::Impossible => fail("units of different quantities"),
+        Conversion::Unknown => fail("unknown conversion; define the unit in `Units`"),
     }
 }
 
@@ -199,11 +199,11 @@ fn read(path: &Path) -> Result<Vec<Parameter>, Error> {
     let root = document.root_element();
     if root.tag_name().name() != "ParameterSet" {
         let name = root.tag_name().name();
-        return reader.fail(root, format!("`{name}` is no set of parameters; `ssv:ParameterSet` is needed"));
+        return reader.fail(root, format!("found `{name}`, expected `ssv:ParameterSet`"));
     }
     let units = reader.units(root)?;
     let Some(list) = xml::child(root, "Parameters") else {
-        return reader.fail(root, "`ParameterSet` has no `Parameters`".to_owned());
+        return reader.fail(root, "missing `Parameters` in `ParameterSet`".to_owned());
     };
     let mut problems = Collector::new();
     let read = |node| problems.keep(reader.parameter(node, &units));
@@ -225,7 +225,7 @@ impl Reader<'_> {
     }
 
     fn attribute<'n>(&self, node: Node<'n, '_>, name: &str) -> Result<&'n str, Error> {
-        let missing = || self.fail(node, format!("`{}` has no `{name}`", node.tag_name().name()));
+        let missing = || self.fail(node, format!("`{}` lacks `{name}`", node.tag_name().name()));
         node.attribute(name).map_or_else(missing, Ok)
     }
 
@@ -235,15 +235,12 @@ impl Reader<'_> {
         for node in xml::child(root, "Units").into_iter().flat_map(xml::elements) {
             let symbol = self.attribute(node, "name")?;
             let Some(base) = xml::child(node, "BaseUnit") else {
-                return self.fail(node, format!("the unit `{symbol}` has no `BaseUnit`"));
+                return self.fail(node, format!("the unit `{symbol}` lacks `BaseUnit`"));
             };
             let number = |name: &str, default: f64| match base.attribute(name) {
                 None => Ok(default),
                 Some(text) => text.trim().parse::<f64>().or_else(|_| {
-                    self.fail(
-                        base,
-                        format!("`{name}` of the unit `{symbol}` is `{text}`; a number is needed"),
-                    )
+                    self.fail(base, format!("`{name}` of the unit `{symbol}` is `{text}`; expected a number"))
                 }),
             };
             let mut dimensions = [0; 8];
@@ -258,7 +255,7 @@ impl Reader<'_> {
 
     fn parameter(&self, node: Node<'_, '_>, units: &BTreeMap<String, Unit>) -> Result<Parameter, Error> {
         if node.tag_name().name() != "Parameter" {
-            return self.fail(node, format!("`{}` is no `Parameter`", node.tag_name().name()));
+            return self.fail(node, format!("found `{}`, expected `Parameter`", node.tag_name().name()));
         }
         let name = self.attribute(node, "name")?;
         let known = |n: &Node<'_, '_>| TYPES.iter().any(|(kind, _)| *kind == n.tag_name().name());
@@ -267,7 +264,7 @@ impl Reader<'_> {
             let found = xml::elements(node).next().map_or("", |n| n.tag_name().name());
             return self.fail(
                 node,
-                format!("`{name}` has no value.{}", powerbond_core::suggest::hint(found, names)),
+                format!("`{name}` lacks a value.{}", powerbond_core::suggest::hint(found, names)),
             );
         };
         let kind = typed.tag_name().name();
@@ -287,7 +284,7 @@ impl Reader<'_> {
             (true, _) => self.attribute(node, "value")?.split_whitespace().collect(),
         };
         let unfit = |text: &str, wanted: &str| {
-            self.fail(node, format!("`{name}` is `{text}`; {wanted} is needed in `{kind}`"))
+            self.fail(node, format!("`{name}` is `{text}`; expected {wanted} in `{kind}`"))
         };
         let mut values = Vec::new();
         for text in &texts {
@@ -306,7 +303,7 @@ impl Reader<'_> {
                 _ => match text.parse::<i64>() {
                     Ok(x) if x.unsigned_abs() > LONGEST_IN_A_REAL => Given::Typed(x.to_string()),
                     Ok(x) => Given::Number(x as f64),
-                    Err(_) => return unfit(text, "a whole number"),
+                    Err(_) => return unfit(text, "an integer"),
                 },
             });
         }

@@ -74,11 +74,11 @@ impl SignalSpec {
         let table = node.table("an input", &["step", "ramp", "sine", "table", "column", "interpolation"])?;
         let kinds: Vec<&str> = KINDS.into_iter().filter(|k| table.get(k).is_some()).collect();
         if let [first, second, ..] = kinds[..] {
-            return node.fail(format!("`{first}` and `{second}` in one input; it follows one signal"));
+            return node.fail(format!("`{first}` and `{second}` in one input; expected one signal"));
         }
         for key in ["column", "interpolation"] {
             if let (Some(value), &[kind @ ("step" | "ramp" | "sine")]) = (table.get(key), &kinds[..]) {
-                return value.fail(format!("`{key}` belongs to a `table`, this input follows a `{kind}`"));
+                return value.fail(format!("`{key}` is a key of `table`; this input is a `{kind}`"));
             }
         }
         if let Some(file) = table.get("table") {
@@ -128,7 +128,9 @@ impl SignalSpec {
                 offset: number("offset", 0.0)?,
             });
         }
-        node.fail("an input is a number, `{ step = … }`, `{ ramp = … }`, `{ sine = … }` or `{ table = \"file.csv\" }`")
+        node.fail(
+            "expected a number, `{ step = … }`, `{ ramp = … }`, `{ sine = … }` or `{ table = \"file.csv\" }`",
+        )
     }
 
     /// The signal; tables are read relative to `folder`. `input` names the column if none is given.
@@ -179,10 +181,10 @@ fn not_time(header: &[String]) -> Option<String> {
     };
     let (first, others) = header.split_first()?;
     if let (false, Some(name)) = (is_time(first), others.iter().find(|name| is_time(name))) {
-        return Some(format!("the first column is `{first}`, and `{name}` comes later; times come first"));
+        return Some(format!("the first column is `{first}`; expected `{name}` first"));
     }
     let unit = first.split(['[', '(']).nth(1)?.trim_end_matches([']', ')', ' ']).trim();
-    (unit != "s").then(|| format!("the first column is `{first}`; times are in s"))
+    (unit != "s").then(|| format!("the first column is `{first}`; expected times in s"))
 }
 
 /// The time column and one other of a CSV file.
@@ -196,7 +198,7 @@ fn read_table(
     let table = crate::table::csv::read(&path).map_err(|error| error.placed(file.place()))?;
     let wanted = column.map_or(input, |c| c.value.as_str());
     if table.header.len() < 2 {
-        let message = format!("{} has one column; times come first, values after them", path.display());
+        let message = format!("{} has one column; expected times, then values", path.display());
         return Err(Error::input(file.place(), message));
     }
     if let Some(why) = not_time(&table.header) {
@@ -211,7 +213,7 @@ fn read_table(
             let known = table.header[1..].join(", ");
             return Err(Error::input(
                 place,
-                format!("{} has no column `{wanted}`. It has: {known}", path.display()),
+                format!("{}: unknown column `{wanted}`. It has: {known}", path.display()),
             ));
         }
     };
@@ -221,7 +223,7 @@ fn read_table(
     }
     if let Some(row) = (1..times.len()).find(|&i| times[i] < times[i - 1]) {
         let message = format!(
-            "{}:{}: times must not go back: {} after {}",
+            "{}:{}: times decrease: {} after {}",
             path.display(),
             row + 2,
             times[row],
@@ -230,7 +232,7 @@ fn read_table(
         return Err(Error::input(file.place(), message));
     }
     if let Some(row) = (0..times.len()).find(|&i| !times[i].is_finite() || !values[i].is_finite()) {
-        let message = format!("{}:{}: a finite number is needed in every row", path.display(), row + 2);
+        let message = format!("{}:{}: expected a finite number in every row", path.display(), row + 2);
         return Err(Error::input(file.place(), message));
     }
     Ok((times, values))

@@ -40,7 +40,7 @@ impl System {
             HoldOrder::Variable => None,
         };
         for (place, order) in orders.chain(common).filter(|(_, order)| *order > MAX_ORDER) {
-            let message = format!("a hold of order {order}; an integer from 0 to {MAX_ORDER} is needed");
+            let message = format!("a hold of order {order}; expected an integer from 0 to {MAX_ORDER}");
             problems.add(Error::input(place, message));
         }
         problems.finish(())
@@ -54,7 +54,10 @@ pub fn check_subsystem_name(name: &At<String>) -> Result<(), Error> {
     }
     Err(Error::input(
         name.place(),
-        format!("`{}` cannot name a subsystem: names have a letter or more and no dot", name.value),
+        format!(
+            "`{}` is not a valid name of a subsystem: expected at least one letter and no dot",
+            name.value
+        ),
     ))
 }
 
@@ -66,8 +69,7 @@ fn subsystem(spec: &SubsystemSpec) -> Result<(), Error> {
         return Err(Error::input(step.place(), message));
     }
     if let Some(rate) = spec.rate.as_ref().filter(|rate| !(1..=MAX_RATE).contains(&rate.value)) {
-        let message =
-            format!("`rate` of {what} is {}; an integer from 1 to {MAX_RATE} is needed", rate.value);
+        let message = format!("`rate` of {what} is {}; expected an integer from 1 to {MAX_RATE}", rate.value);
         return Err(Error::input(rate.place(), message));
     }
     if let Some(FeedThroughSpec::Pairs(pairs)) = &spec.feed_through
@@ -86,12 +88,12 @@ fn finite(name: &str, x: f64, of: &At<VariableName>) -> Result<(), Error> {
     if x.is_finite() {
         return Ok(());
     }
-    Err(Error::input(of.place(), format!("`{name}` for `{}` is {x}; a finite number is needed", of.value)))
+    Err(Error::input(of.place(), format!("`{name}` for `{}` is {x}; expected a finite number", of.value)))
 }
 
 fn connection(c: &Connection) -> Result<(), Error> {
     if c.from.is_empty() {
-        let message = format!("nothing feeds `{}` in its connection; name at least one output", c.to.value);
+        let message = format!("the connection to `{}` lacks a source; name at least one output", c.to.value);
         return Err(Error::input(c.to.place(), message));
     }
     c.from.iter().try_for_each(|(_, gain)| finite("gain", *gain, &c.to))?;
@@ -115,7 +117,7 @@ fn signal(name: &At<VariableName>, signal: &SignalSpec) -> Result<(), Error> {
         SignalSpec::Samples { times, values, .. } => {
             if times.is_empty() || times.len() != values.len() {
                 return fail(format!(
-                    "`{}` has {} times and {} values; as many of both are needed, and at least one",
+                    "`{}` has {} times and {} values; expected the same number of both, at least one",
                     name.value,
                     times.len(),
                     values.len()
@@ -123,7 +125,7 @@ fn signal(name: &At<VariableName>, signal: &SignalSpec) -> Result<(), Error> {
             }
             if let Some(row) = (1..times.len()).find(|&i| times[i] < times[i - 1]) {
                 return fail(format!(
-                    "the times of `{}` must not go back: {} after {}",
+                    "the times of `{}` decrease: {} after {}",
                     name.value,
                     times[row],
                     times[row - 1]
@@ -143,7 +145,7 @@ fn bond(b: &Bond) -> Result<(), Error> {
     for port in &b.ports {
         if !port.ratio.is_finite() {
             let message = format!(
-                "`ratio` of a port of bond `{}` is {}; a finite number is needed",
+                "`ratio` of a port of bond `{}` is {}; expected a finite number",
                 b.name.value, port.ratio
             );
             return Err(Error::input(port.sign.place(), message));

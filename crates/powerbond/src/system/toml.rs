@@ -37,7 +37,7 @@ const SUBSYSTEM: &[&str] =
 /// What may help with a line that is not valid.
 fn advice(line: &str) -> &'static str {
     match line.split(['#', ' ']).next() {
-        Some("[connections]") => ". Every connection is written below its own `[[connections]]`",
+        Some("[connections]") => ". Write each connection under its own `[[connections]]`",
         _ => "",
     }
 }
@@ -138,8 +138,7 @@ fn subsystem_list(node: Node<'_>) -> Result<Vec<SubsystemSpec>, Error> {
 
 fn connection_list(node: Node<'_>) -> Result<Vec<Connection>, Error> {
     if node.is_table() {
-        return node
-            .fail("`connections` is a table; every connection is written below its own `[[connections]]`");
+        return node.fail("`connections` is a table; write each connection under its own `[[connections]]`");
     }
     every(node.list()?, connection)
 }
@@ -152,7 +151,7 @@ fn input_list(node: Node<'_>) -> Result<Vec<(At<VariableName>, SignalSpec)>, Err
 
 fn bond_list(node: Node<'_>) -> Result<Vec<Bond>, Error> {
     if node.is_list() || node.open_table()?.get("ports").is_some_and(|n| n.is_list()) {
-        return node.fail("every bond has a name: write its `ports` below `[bonds.name]`");
+        return node.fail("missing name of a bond: write its `ports` under `[bonds.name]`");
     }
     every(node.open_table()?.entries(), |(name, node)| bond(name, node))
 }
@@ -205,8 +204,7 @@ fn simulation(node: Option<Node<'_>>, problems: &mut Collector) -> Simulation {
     let overshoot = match get("end").filter(|n| !n.is_text()) {
         None => rule("end", &[("exact", false), ("overshoot", true)]).value,
         Some(n) => {
-            let message =
-                "`end` says how the run ends, \"exact\" or \"overshoot\"; when it ends is said by `stop`";
+            let message = "`end` is \"exact\" or \"overshoot\"; the stop time is `stop`";
             problems.keep_or(false, n.fail(message))
         }
     };
@@ -271,12 +269,12 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
     let rate = table.get("rate").and_then(|n| problems.keep(n.count(1, super::MAX_RATE)));
     let step = table.get("step").and_then(|n| problems.keep(n.number()));
     if let (Some(_), Some(step)) = (table.get("rate"), table.get("step")) {
-        problems.keep::<()>(step.fail(format!("{what} has both `rate` and `step`; one of them is enough")));
+        problems.keep::<()>(step.fail(format!("{what} has both `rate` and `step`; expected one of them")));
     }
     let simulator = match (table.get("model"), table.get("fmu")) {
         (Some(model), None) => {
             if let Some(list) = table.get("start") {
-                let message = format!("{what} is a built-in model, whose start values are `parameters`");
+                let message = format!("{what} is a built-in model: set start values in `parameters`");
                 problems.keep::<()>(list.fail(message));
             }
             problems.keep(model.text()).map(SimulatorSpec::Model)
@@ -288,11 +286,11 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
                 .map(|(path, options)| SimulatorSpec::Fmu(path.with(path.value.clone().into()), options))
         }
         (Some(_), Some(fmu)) => {
-            problems.keep(fmu.fail(format!("{what} has both `model` and `fmu`; one of them is enough")))
+            problems.keep(fmu.fail(format!("{what} has both `model` and `fmu`; expected one of them")))
         }
         (None, None) => {
             if table.is_known() {
-                let message = format!("{what} needs a key `model` (built in) or `fmu` (a file)");
+                let message = format!("{what} lacks `model` (built in) or `fmu` (a file)");
                 problems.add(Error::input(name.place(), message));
             }
             None
@@ -372,7 +370,7 @@ fn feed_through(node: Node<'_>) -> Result<FeedThroughSpec, Error> {
         let mut names = item.texts()?;
         match (names.pop(), names.pop(), names.is_empty()) {
             (Some(input), Some(output), true) => Ok((output, input)),
-            _ => item.fail("a pair [\"output\", \"input\"] is needed"),
+            _ => item.fail("expected a pair [\"output\", \"input\"]"),
         }
     })?;
     Ok(FeedThroughSpec::Pairs(node.at(pairs)))
@@ -410,7 +408,7 @@ fn gains(node: Option<Node<'_>>, sources: usize) -> Result<Vec<f64>, Error> {
         Some(node) if node.is_list() => {
             let gains = every(node.list()?, |n| Ok(n.number()?.value))?;
             if gains.len() != sources {
-                return node.fail(format!("there are {} gains for {sources} sources", gains.len()));
+                return node.fail(format!("{} gains for {sources} sources", gains.len()));
             }
             Ok(gains)
         }
@@ -439,8 +437,8 @@ fn port(node: Node<'_>, what: &str) -> Result<BondPort, Error> {
         None => {
             if table.is_known() {
                 problems.keep::<()>(node.fail(format!(
-                    "{what} lacks `sign`. Write 1 if input times output is power that leaves the subsystem, -1 if it enters; \
-                     the connections alone cannot tell"
+                    "{what} lacks `sign`. Set 1 if input times output is power that leaves the subsystem, -1 if it \
+                     enters; it does not follow from the connections"
                 )));
             }
             None
@@ -479,7 +477,7 @@ fn format(node: Node<'_>) -> Result<At<Format>, Error> {
         Some(format) => Ok(name.with(format)),
         None => {
             let known = Format::ALL.map(Format::name);
-            node.fail(format!("there is no format `{}`.{}", name.value, hint(&name.value, known)))
+            node.fail(format!("unknown format `{}`.{}", name.value, hint(&name.value, known)))
         }
     }
 }

@@ -145,8 +145,7 @@ pub(super) fn read(path: &Path, is_file: bool) -> Result<Table, Error> {
     });
     let mut table = gather(path, &schema, whole)?;
     if cut {
-        table.note =
-            Some(format!("{}: the last rows were cut when its run ended, and are left out", path.display()));
+        table.note = Some(format!("{}: the last rows are incomplete and are skipped", path.display()));
     }
     Ok(table)
 }
@@ -186,7 +185,7 @@ fn gather(
         for (k, column) in columns.iter_mut().enumerate() {
             if !numbers(batch.column(k), column) {
                 let message = format!(
-                    "{}: column `{}` has values of type {}; numbers are needed",
+                    "{}: column `{}` has values of type {}; expected numbers",
                     path.display(),
                     header[k],
                     batch.column(k).data_type()

@@ -97,7 +97,7 @@ pub fn read_written(path: &Path) -> Result<Table, Error> {
     if !ours || end == text.len() {
         return parse(path, text);
     }
-    let note = format!("{}: the last row was cut when its run ended, and is left out", path.display());
+    let note = format!("{}: the last row is incomplete and is skipped", path.display());
     Ok(Table { note: Some(note), ..parse(path, &text[..end])? })
 }
 
@@ -112,12 +112,12 @@ fn parse(path: &Path, text: &str) -> Result<Table, Error> {
     }
     let header: Vec<String> = record.iter().map(str::to_owned).collect();
     if header.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
-        return Err(fail(1, "numbers, where a header with the names of the columns is needed".to_owned()));
+        return Err(fail(1, "found numbers, expected a header with the names of the columns".to_owned()));
     }
     if header.len() == 1 && header[0].contains([';', '\t']) {
         return Err(fail(
             1,
-            "one column; values are separated by commas, and numbers have a point".to_owned(),
+            "found one column, expected values separated by commas with decimal points".to_owned(),
         ));
     }
     let mut columns = vec![Vec::new(); header.len()];

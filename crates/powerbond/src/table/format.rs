@@ -75,8 +75,8 @@ impl Format {
             return Ok(());
         }
         let message = format!(
-            "{what} needs a powerbond with the feature `arrow`, which this one was built without. Build it with \
-             `cargo install --path crates/cli --features arrow`, or write CSV"
+            "{what} needs the feature `arrow`, which is not built in. Build powerbond with `cargo install --path \
+             crates/cli --features arrow`, or write CSV"
         );
         Err(Error::input(None, message))
     }

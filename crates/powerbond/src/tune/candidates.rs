@@ -126,11 +126,11 @@ impl Candidate {
     /// Why it cannot be run, if it cannot.
     pub fn cannot(&self, known: &Known) -> Option<String> {
         if self.needs_bonds && !known.bonds {
-            return Some("it needs power bonds, and the system has none".to_owned());
+            return Some("needs power bonds; the system has none".to_owned());
         }
         if self.knob == Knob::Energy && known.calibration(self.hold).is_none() {
             return Some(
-                "no run with a constant step came to its end, or no energy crosses the bonds".to_owned(),
+                "no run with a constant step finished, or no energy is exchanged through bonds".to_owned(),
             );
         }
         None

@@ -20,7 +20,7 @@ impl Tuning {
 
     fn chart(&self, steps: fn(f64) -> String) -> Chart {
         Chart {
-            title: format!("{}: what accuracy costs", self.system),
+            title: format!("{}: error against cost", self.system),
             about: format!(
                 "error: rms over outputs of rms(y − reference)/std; reference good to {}",
                 percent(self.reference.error)
@@ -29,7 +29,7 @@ impl Tuning {
             y: Axis { label: "error".to_owned(), scale: Scale::Logarithmic, words: percent },
             series: self.methods.iter().map(|method| self.series(method)).collect(),
             level: Some(self.wanted),
-            empty: "no run came to its end".to_owned(),
+            empty: "no run finished".to_owned(),
         }
     }
 

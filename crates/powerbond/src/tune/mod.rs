@@ -176,7 +176,8 @@ fn tune_all(system: &System, options: &TuneOptions, listener: &mut dyn Listener)
     let choice = choose(&methods, options.error);
     if reference.error > 0.1 * options.error {
         notes.push(format!(
-            "the reference itself may be wrong by {}: errors near that say little. A larger `--budget` makes it finer",
+            "the reference has an error of about {}: errors near that are not significant. A larger `--budget` makes \
+             it finer",
             percent(reference.error)
         ));
     }
@@ -243,7 +244,7 @@ impl<'a> Bench<'a> {
         let chosen = system.simulation.step.is_some() || !assembled.adaptive;
         let step = if chosen { assembled.step } else { assembled.default_step() };
         if !(0..network.n_inputs).any(|i| network.wiring.is_coupled(i)) {
-            let message = "no output feeds an input: every method gives the same, there is nothing to tune";
+            let message = "no connections: all methods give the same result";
             return Err(Error::input(None, message));
         }
         // Rates stay while steps change.
@@ -301,7 +302,7 @@ impl<'a> Bench<'a> {
         }
         let failure = match outcome {
             Ok(State::Finished) => None,
-            Ok(_) => Some("it was not done in time".to_owned()),
+            Ok(_) => Some("not finished in time".to_owned()),
             Err(error) => Some(error.to_string()),
         };
         Ok((Ran { session, seconds, failure, late }, seen))
@@ -365,7 +366,7 @@ impl<'a> Bench<'a> {
         }
         best.ok_or_else(|| {
             Error::accuracy(format!(
-                "there is no reference to compare with: runs with steps of {} s and more did not end: {failure}",
+                "no reference: runs with steps of {} s and more failed: {failure}",
                 short(FINER[from] * finest)
             ))
         })
@@ -379,7 +380,7 @@ impl<'a> Bench<'a> {
         };
         let path = match (fine.failure, seen.path()) {
             (None, Some(path)) if !path.moves() => {
-                let message = "no coupled output moves: there is nothing to compare";
+                let message = "all coupled outputs are constant: nothing to compare";
                 return Err(Error::input(None, message));
             }
             (None, Some(path)) => path,
@@ -416,7 +417,10 @@ impl<'a> Bench<'a> {
                 continue;
             }
             if self.spent() >= until && !curve.runs.is_empty() {
-                self.notes.push(format!("`{}`: finer runs were left out, there was no time", candidate.name));
+                self.notes.push(format!(
+                    "`{}`: finer runs were skipped, the time budget is used up",
+                    candidate.name
+                ));
                 break;
             }
             // A coarse run that takes longer than everything else may is no bargain.

@@ -20,7 +20,7 @@ pub const MIN_STEP: Knob = Knob {
     domain: POSITIVE,
     rule: Some(|| of_the_run(0)),
     unit: "s",
-    about: "smallest step",
+    about: "smallest step size",
 };
 /// Of every controller that changes steps; see [`Bounds`].
 pub const MAX_STEP: Knob = Knob {
@@ -28,7 +28,7 @@ pub const MAX_STEP: Knob = Knob {
     domain: POSITIVE,
     rule: Some(|| of_the_run(1)),
     unit: "s",
-    about: "largest step",
+    about: "largest step size",
 };
 /// Of every controller that changes steps; see [`Bounds`].
 pub const MIN_RATE: Knob = Knob {
@@ -36,7 +36,7 @@ pub const MIN_RATE: Knob = Knob {
     domain: Domain::Number { min: 0.0, max: 1.0, open: true },
     rule: None,
     unit: "",
-    about: "smallest ratio of neighbouring steps",
+    about: "smallest ratio of successive step sizes",
 };
 /// Of every controller that changes steps; see [`Bounds`].
 pub const MAX_RATE: Knob = Knob {
@@ -44,7 +44,7 @@ pub const MAX_RATE: Knob = Knob {
     domain: Domain::Number { min: 1.0, max: 1e6, open: false },
     rule: None,
     unit: "",
-    about: "largest ratio of neighbouring steps",
+    about: "largest ratio of successive step sizes",
 };
 
 /// Shortest and longest step over the length of the run, and those with the jump estimator.
@@ -98,7 +98,7 @@ impl Bounds<'_> {
                 return Err(Error::input(
                     written.knob(name),
                     format!(
-                        "`{name}` is {} s: at that step a run of {} s would never end",
+                        "`{name}` is {} s, too small for a run of {} s",
                         short(limit),
                         short(context.duration)
                     ),

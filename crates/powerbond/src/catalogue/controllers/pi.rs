@@ -9,7 +9,7 @@ use powerbond_core::controller::{Pi, StepController};
 pub const ECCO: Entry = Entry {
     kind: Kind::Controller,
     name: "ecco",
-    about: "proportional-integral control of the step size, without going back",
+    about: "proportional-integral control of the step size, without rollback",
     paper: "sadjina2017 eq. 15",
     knobs: &[
         SAFETY_BY_ESTIMATOR,
@@ -22,7 +22,7 @@ pub const ECCO: Entry = Entry {
             domain: Domain::Number { min: 1.0, max: 1e6, open: false },
             rule: Some(|| format!("max_rate; {OPENING_RATE_WITH_JUMPS} with the jump estimator")),
             unit: "",
-            about: "largest ratio of neighbouring steps until an error first exceeds a tenth of the tolerance",
+            about: "largest ratio of successive step sizes until the error norm first exceeds 0.1",
         },
         INTEGRAL_GAIN,
         Knob {
@@ -38,7 +38,7 @@ pub const ECCO: Entry = Entry {
             domain: Domain::Number { min: 0.0, max: 1.0, open: false },
             rule: None,
             unit: "",
-            about: "the last error counts as at least this (0 in the papers)",
+            about: "lower bound of the last error norm (0 in the papers)",
         },
     ],
     uses: None,
@@ -49,7 +49,7 @@ pub const ECCO: Entry = Entry {
 pub const INTEGRAL: Entry = Entry {
     kind: Kind::Controller,
     name: "i",
-    about: "integral control of the step size, without going back",
+    about: "integral control of the step size, without rollback",
     paper: "sadjina2020 eq. 13",
     knobs: &[SAFETY_BY_ESTIMATOR, MIN_STEP, MAX_STEP, MIN_RATE, MAX_RATE, INTEGRAL_GAIN, AGE],
     uses: None,
@@ -70,7 +70,7 @@ const AGE: Knob = Knob {
     domain: Domain::Choice(&["newest", "previous"]),
     rule: None,
     unit: "",
-    about: "which error decides: the newest, or the one of the step before (sadjina2020 eq. 13 read literally)",
+    about: "which error norm is used: the newest, or that of the step before (sadjina2020 eq. 13, literally)",
 };
 
 /// The jump norm is right at its tolerance, and its first steps are far too short.

@@ -24,7 +24,7 @@ pub const ROLLBACK: Entry = Entry {
                 format!("{}; {} with the jump estimator", AtFloor::Stop.word(), AtFloor::Keep.word())
             }),
             unit: "",
-            about: "a step over tolerance at the smallest size ends the run, or is kept and counted",
+            about: "a step over tolerance at the smallest size ends the run, or is accepted and counted",
         },
     ],
     uses: Some((Ability::Restore, Without::Refused)),

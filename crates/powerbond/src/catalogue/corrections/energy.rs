@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 pub const ENERGY: Entry = Entry {
     kind: Kind::Correction,
     name: "energy",
-    about: "a small force takes out the energy that the coupling created in the last step",
+    about: "a small force removes the residual energy of the last step",
     paper: "rodriguez2022 eq. 13–21",
     knobs: &[
         Knob {
@@ -26,14 +26,15 @@ pub const ENERGY: Entry = Entry {
             domain: Domain::NumberOrWord { min: f64::MIN, max: f64::MAX, words: &[BY_RULE] },
             rule: Some(|| BY_RULE.to_owned()),
             unit: "",
-            about: "μ, share of the residual energy that counts; by rule from rates, hold and feed-through (eq. 20–21)",
+            about: "μ, share of the residual energy that is corrected; by rule from rates, hold and feed-through \
+                    (eq. 20–21)",
         },
         Knob {
             name: "nu",
             domain: Domain::Number { min: f64::MIN, max: f64::MAX, open: false },
             rule: None,
             unit: "",
-            about: "ν, share of what could not be corrected that is tried again",
+            about: "ν, share of the uncorrected energy that is corrected later",
         },
         Knob {
             name: "cap",
@@ -47,35 +48,35 @@ pub const ENERGY: Entry = Entry {
             domain: NOT_NEGATIVE,
             rule: Some(|| "none".to_owned()),
             unit: "the unit of the force",
-            about: "largest correction; the smaller one of both caps holds",
+            about: "largest correction; the smaller of both caps applies",
         },
         Knob {
             name: "form",
             domain: Domain::Choice(&["power", "difference"]),
             rule: None,
             unit: "",
-            about: "eq. 17, or 2μ(f_new - f_old), which has no spikes and needs neither cap nor ν",
+            about: "eq. 17, or 2μ(f_new - f_old), without spikes, cap and ν",
         },
         Knob {
             name: "bonds",
             domain: Domain::Names,
             rule: Some(|| "all".to_owned()),
             unit: "",
-            about: "which bonds are corrected",
+            about: "list of corrected bonds",
         },
         Knob {
             name: "takes_force",
             domain: Domain::Names,
             rule: Some(|| "by units, then by feed-through".to_owned()),
             unit: "",
-            about: "subsystems that take the force (torque, voltage, pressure) of their bonds",
+            about: "subsystems whose input is the force (torque, voltage, pressure) of their bonds",
         },
         Knob {
             name: "beyond_limits",
             domain: Domain::Flag,
             rule: None,
             unit: "",
-            about: "allow μ and ν outside of 0 to 1",
+            about: "allow μ and ν outside 0 to 1",
         },
     ],
     uses: Some((Ability::FeedThrough, Without::KnobNeeded("mu"))),
@@ -87,7 +88,7 @@ pub const ENERGY: Entry = Entry {
 pub struct Energy {
     /// μ, share of the residual energy that counts; `None`: by rule from rates, hold and feed-through.
     pub mu: Option<f64>,
-    /// ν, share of what could not be corrected that is tried again.
+    /// ν, share of the uncorrected energy that is corrected later.
     pub nu: f64,
     /// Largest correction as a share of the coupling force.
     pub cap: Cap,
@@ -167,7 +168,7 @@ impl Make<Option<Box<dyn InputCorrection>>> for Energy {
         for (knob, value) in [("mu", self.mu), ("nu", Some(self.nu))] {
             if let Some(x) = value.filter(|x| !self.beyond_limits && !(0.0..=1.0).contains(x)) {
                 let message = format!(
-                    "`{knob}` is {x}; it lies between 0 and 1. Write `beyond_limits = true` to try others"
+                    "`{knob}` is {x}; expected 0 to 1. Set `beyond_limits = true` to allow other values"
                 );
                 return Err(Error::input(written.knob(knob), message));
             }
@@ -201,7 +202,7 @@ fn listed(
     let find = |name: &String| {
         places.place(name.as_str()).ok_or_else(|| {
             let hint = hint(name, all.iter().map(String::as_str));
-            Error::input(written.knob(knob), format!("there is no {what} `{name}`.{hint}"))
+            Error::input(written.knob(knob), format!("unknown {what} `{name}`.{hint}"))
         })
     };
     names.iter().map(find).collect::<Result<_, _>>().map(Some)
@@ -243,8 +244,8 @@ impl Energy {
         }
         let &[taker] = candidates.as_slice() else {
             return fail(format!(
-                "bond `{name}`: the sides cannot be told apart as force and motion ({} of its {} ports could take the force; exactly one \
-             must). Give the ports units, or write `takes_force = [\"{}\"]`",
+                "bond `{name}`: cannot identify the side that takes the force ({} of its {} ports are possible; \
+                 expected one). Give the ports units, or set `takes_force = [\"{}\"]`",
                 candidates.len(),
                 ports.len(),
                 owner(0)
@@ -253,8 +254,8 @@ impl Energy {
         let givers: Vec<usize> = (0..ports.len()).filter(|&p| p != taker).collect();
         if feeds_through(taker) && givers.iter().any(|&p| feeds_through(p)) {
             return fail(format!(
-                "bond `{name}`: both sides feed their inputs through (`{}` and `{}`). The correction rests on one side whose output does \
-             not depend on its input at the same instant; use `refresh = true` or `nepce` instead",
+                "bond `{name}`: both sides have direct feed-through (`{}` and `{}`). The correction needs one side \
+                 without; use `refresh = true` or `nepce` instead",
                 owner(taker),
                 owner(givers[0])
             ));
@@ -266,8 +267,8 @@ impl Energy {
                     givers.iter().find(|&&p| !network.members[ports[p].subsystem].knows_feed_through())
                 {
                     return fail(format!(
-                        "bond `{name}`: `{}` does not say whether its force depends on its input at the same instant, so μ has no rule. \
-                     Give `mu` (0.5 with feed-through at equal rates)",
+                        "bond `{name}`: the feed-through of `{}` is unknown, so the rule for μ does not apply. Set \
+                         `mu` (0.5 with feed-through at equal rates)",
                         owner(p)
                     ));
                 }

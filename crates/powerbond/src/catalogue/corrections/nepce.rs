@@ -22,28 +22,30 @@ pub const NEPCE: Entry = Entry {
             domain: Domain::NumberByName { min: 0.0, max: 1.0, open: false },
             rule: Some(|| format!("1/(hold + 1), at most {MOST_ALPHA}")),
             unit: "",
-            about: "share of the defect that is given back; a number, or a table by input",
+            about: "share of the defect that is added; a number, or a table by input",
         },
         Knob {
             name: "feed_through",
             domain: Domain::WordOrNumbersByName(&["none", "model", "identified"]),
             rule: None,
             unit: "",
-            about: "∂y/∂u: ignored, asked from the models, identified as the run goes on, or a table `\"sub.output/sub.input\" = number`",
+            about: "∂y/∂u: ignored, from the models, identified during the run, or a table `\"sub.output/sub.input\" \
+                    = number`",
         },
         Knob {
             name: "gated",
             domain: Domain::Flag,
             rule: None,
             unit: "",
-            about: "alpha is weighed with the correlation of neighbouring defects: what does not last is not given back",
+            about: "alpha is multiplied by the correlation of successive defects, so that uncorrelated defects are \
+                    not corrected",
         },
         Knob {
             name: "step_ratio",
             domain: Domain::Choice(&["growth", "none", "literal"]),
             rule: None,
             unit: "",
-            about: "how it scales when the step changes: (h/h_last)^(hold+1), 1, or h_last/h (eq. 11 read literally)",
+            about: "scaling when the step size changes: (h/h_last)^(hold+1), 1, or h_last/h (eq. 11, literally)",
         },
     ],
     uses: None,
@@ -144,16 +146,16 @@ impl Nepce {
                 let name = &context.names.subsystems[m];
                 if !member.knows_feed_through() && member.may_feed_through() {
                     return fail(format!(
-                        "it is unknown which outputs of `{name}` depend on which of its inputs at the same instant, and it could not be \
-                     probed. Declare them with `feed_through` in `[subsystems.{name}]`, and give the values in a table: \
+                        "the direct feed-through of `{name}` is unknown and could not be probed. Declare it with \
+                         `feed_through` in `[subsystems.{name}]`, and give the values in a table: \
                      feed_through = {{ \"{name}.output/{name}.input\" = 1.0 }}"
                     ));
                 }
                 let pairs = &network.feed_through[member.feed_through.clone()];
                 if let Some(pair) = pairs.iter().find(|pair| pair.gain == GainSource::Unknown) {
                     return fail(format!(
-                        "`{name}` neither gives its ∂y/∂u nor recomputes its outputs while time stands still. Give the values in a \
-                     table: feed_through = {{ \"{}/{}\" = 1.0 }}, or write feed_through = \"identified\"",
+                        "`{name}` neither provides ∂y/∂u nor recomputes its outputs without a step. Give the values in a \
+                     table: feed_through = {{ \"{}/{}\" = 1.0 }}, or set feed_through = \"identified\"",
                         context.names.outputs[pair.output], context.names.inputs[pair.input]
                     ));
                 }

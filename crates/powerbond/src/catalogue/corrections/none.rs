@@ -8,7 +8,7 @@ use powerbond_core::correction::InputCorrection;
 pub const NONE: Entry = Entry {
     kind: Kind::Correction,
     name: "none",
-    about: "inputs stay as they are held",
+    about: "held inputs are not corrected",
     paper: "",
     knobs: &[],
     uses: None,

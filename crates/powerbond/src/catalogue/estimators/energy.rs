@@ -18,7 +18,7 @@ pub const ENERGY_TOLERANCE: Knob = Knob {
 pub const ENERGY_SCALE: Knob = Knob {
     name: "energy_scale",
     domain: NOT_NEGATIVE,
-    rule: Some(|| "exchange so far, projected to the whole run".to_owned()),
+    rule: Some(|| "exchanged energy so far, extrapolated to the whole run".to_owned()),
     unit: "J",
     about: "E0; a bond may have its own",
 };
@@ -27,7 +27,7 @@ pub const ENERGY_SCALE: Knob = Knob {
 pub const ENERGY: Entry = Entry {
     kind: Kind::Estimator,
     name: "energy",
-    about: "residual energy of every bond against a scale",
+    about: "residual energy of every bond relative to a scale",
     paper: "sadjina2017 eq. 14",
     knobs: &[
         ENERGY_TOLERANCE,
@@ -37,7 +37,7 @@ pub const ENERGY: Entry = Entry {
             domain: Domain::Choice(&["held", "corrected", "metered"]),
             rule: None,
             unit: "",
-            about: "inputs before correction, with it (the papers' tables), or summed over all sub-steps",
+            about: "with inputs before correction, after correction (the papers' tables), or summed over all sub-steps",
         },
     ],
     uses: None,

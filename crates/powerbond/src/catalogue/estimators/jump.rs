@@ -21,7 +21,7 @@ pub const DEFAULT_TOLERANCE: f64 = 1e-3;
 pub const JUMP: Entry = Entry {
     kind: Kind::Estimator,
     name: "jump",
-    about: "what inputs jump by at communication points against the range they have moved in",
+    about: "prediction defects of inputs relative to their range so far",
     paper: "",
     knobs: &[TOLERANCE],
     uses: None,

@@ -9,7 +9,7 @@ use powerbond_core::estimator::{self, ErrorEstimator, OutputTolerance};
 pub const PREDICTOR: Entry = Entry {
     kind: Kind::Estimator,
     name: "predictor",
-    about: "what a step returned against what the past predicted",
+    about: "outputs of a step compared with their extrapolation",
     paper: "sadjina2017 eq. 16–17",
     knobs: &[
         Knob {
@@ -24,7 +24,7 @@ pub const PREDICTOR: Entry = Entry {
             domain: Domain::NumberByName { min: 0.0, max: LARGEST, open: false },
             rule: Some(|| format!("{RHO:e}")),
             unit: "1/unit of the output",
-            about: "ρ, weight of the output's size; a number, or a table by output",
+            about: "ρ, weight of the output's magnitude; a number, or a table by output",
         },
     ],
     uses: None,

@@ -11,7 +11,7 @@ use powerbond_core::estimator::{self, BigStep, Constants, ErrorEstimator, Tolera
 pub const RICHARDSON: Entry = Entry {
     kind: Kind::Estimator,
     name: "richardson",
-    about: "two steps against one of twice the size, from a saved state; the error of every output",
+    about: "two steps compared with one of twice the size, from a saved state; the error of every output",
     paper: "arnold2013 eq. 24, 26",
     knobs: &[
         Knob {
@@ -40,7 +40,8 @@ pub const RICHARDSON: Entry = Entry {
             domain: Domain::NumberByName { min: 0.0, max: 1.0, open: false },
             rule: Some(|| "0".to_owned()),
             unit: "",
-            about: "is added times the size of the output; a number, or a table by output",
+            about: "relative tolerance, times the magnitude of the output, added to `absolute`; a number, or a table \
+                    by output",
         },
         Knob {
             name: "big_step",
@@ -61,7 +62,7 @@ pub const RICHARDSON: Entry = Entry {
             domain: Domain::Flag,
             rule: None,
             unit: "",
-            about: "local extrapolation: the estimate is taken off outputs with feed-through",
+            about: "local extrapolation: the estimate is subtracted from outputs with feed-through",
         },
     ],
     uses: Some((Ability::Restore, Without::Refused)),
@@ -125,12 +126,12 @@ impl Make<Option<Box<dyn ErrorEstimator>>> for Richardson {
     ) -> Result<Option<Box<dyn ErrorEstimator>>, Error> {
         let outputs = &context.names.outputs;
         if outputs.is_empty() {
-            let message = "the Richardson estimate compares outputs, and none is exchanged; connect some";
+            let message = "the Richardson estimate compares connected outputs; there are none";
             return Err(Error::input(written.entry.clone(), message));
         }
         let is_common = |knob: &Option<PerVariable>| matches!(knob, Some(PerVariable::All(_)));
         if is_common(&self.tolerance) && is_common(&self.absolute) {
-            let message = "`absolute` stands for `tolerance` times the nominal value; give one of them, or tables by output";
+            let message = "`absolute` replaces `tolerance` times the nominal value; set one of them, or tables by output";
             return Err(Error::input(written.knob("absolute"), message));
         }
         let numbers = |field: &mut Option<PerVariable>, knob: &str, default: &dyn Fn(usize) -> f64| {
@@ -143,7 +144,7 @@ impl Make<Option<Box<dyn ErrorEstimator>>> for Richardson {
         if let Some(o) = (0..outputs.len()).find(|&o| absolute[o] < f64::MIN_POSITIVE) {
             let place = written.own("tolerance").or(written.knob("nominal"));
             let message = format!(
-                "the tolerance of `{}` is {}; a number above 0 is needed. Give `nominal` or `absolute` for it",
+                "the tolerance of `{}` is {}; expected a number above 0. Set `nominal` or `absolute` for it",
                 outputs[o], absolute[o]
             );
             return Err(Error::input(place, message));

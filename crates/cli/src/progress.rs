@@ -1,9 +1,9 @@
 //! Progress of a run: a bar on a terminal, JSON lines for machines, and the way out on Ctrl-C.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use powerbond::Error;
-use powerbond::core::observe::{Flow, Observer, StepReport};
+use powerbond::core::observe::{Flow, Observer, StartView, StepReport};
 use powerbond::core::step::StepView;
+use powerbond::{Error, System, Verify};
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 pub struct Watch {
     start: f64,
     stop: f64,
+    /// Runs that are planned, and those that have begun.
+    runs: u32,
+    begun_runs: u32,
     bar: Option<ProgressBar>,
     json: bool,
     begun: Instant,
@@ -36,8 +39,8 @@ pub fn caught() -> Result<Arc<AtomicUsize>, Error> {
 }
 
 impl Watch {
-    /// Watches a run from `start` to `stop`. A bar appears on a terminal unless `json` or `quiet`.
-    pub fn new(start: f64, stop: f64, json: bool, quiet: bool) -> Result<Self, Error> {
+    /// Watches the runs of `system`: one, or those that verify it. A bar appears on a terminal unless `json` or `quiet`.
+    pub fn new(system: &System, json: bool, quiet: bool) -> Result<Self, Error> {
         let signal = caught()?;
         let bar = (!json && !quiet && std::io::stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
@@ -46,7 +49,22 @@ impl Watch {
             bar
         });
         let now = Instant::now();
-        Ok(Watch { start, stop, bar, json, begun: now, shown: now, signal })
+        let runs = match system.verdict.verify_by() {
+            None => 1,
+            Some(Verify::Halves) => 2,
+            Some(Verify::Quarters) => 3,
+        };
+        Ok(Watch {
+            start: system.simulation.start.value,
+            stop: f64::NAN,
+            runs,
+            begun_runs: 0,
+            bar,
+            json,
+            begun: now,
+            shown: now,
+            signal,
+        })
     }
 
     /// The exit code if the user stopped the run.
@@ -73,7 +91,8 @@ impl Watch {
             bar.set_position((1000.0 * done) as u64);
             let error = norm.map_or(String::new(), |e| format!("  error {}", crate::text::significant(e)));
             bar.set_message(format!(
-                "t = {}  h = {}{error}  {}× real time  {} left",
+                "{}t = {}  h = {}{error}  {}× real time  {} left",
+                if self.runs > 1 { format!("run {}  ", self.begun_runs) } else { String::new() },
                 crate::text::quantity(t, "s"),
                 crate::text::quantity(step.span.h, "s"),
                 crate::text::significant((t - self.start) / seconds),
@@ -85,7 +104,7 @@ impl Watch {
         }
         if self.json {
             let line = serde_json::json!({
-                "event": "progress", "time": t, "done": done, "steps": report.number, "step_size": step.span.h,
+                "event": "progress", "run": self.begun_runs, "time": t, "done": done, "steps": report.number, "step_size": step.span.h,
                 "error": norm, "seconds": seconds,
             });
             // A full disk behind stdout is reported with the summary.
@@ -95,6 +114,12 @@ impl Watch {
 }
 
 impl Observer for Watch {
+    fn started(&mut self, start: &StartView<'_>) -> Flow {
+        (self.start, self.stop, self.begun) = (start.t, start.stop, Instant::now());
+        self.begun_runs += 1;
+        if self.interrupted() { Flow::Stop } else { Flow::Continue }
+    }
+
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
         if self.signal.load(Ordering::Relaxed) != 0 {
             return Flow::Stop;

@@ -2,10 +2,11 @@
 
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
+use powerbond::number::percent;
 use powerbond::report::REPORT;
-use powerbond::results::{RunFolder, Summary, VerdictSummary, Wanted};
+use powerbond::results::{FINER, RunFolder, Summary, VerdictSummary, Verification, Wanted};
 use powerbond::table::Format;
-use powerbond::{Done, Error, Output, RealTime, RunOptions, Session, System, TABLES};
+use powerbond::{Done, Error, Output, RealTime, RunOptions, System, TABLES, Verify};
 use std::path::{Path, PathBuf};
 
 /// Options of `run`.
@@ -94,6 +95,20 @@ pub struct Arguments {
     /// Exit with 7 if the estimated coupling error exceeds this, such as 1%
     #[arg(long, value_name = "SHARE", value_parser = crate::text::share)]
     max_error: Option<f64>,
+    /// Verify: run again with every step in halves, and tell the error of every output; `=quarters` adds a third run,
+    /// from which the order is known
+    #[arg(
+        long,
+        value_name = "PARTS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "halves",
+        value_parser = ["halves", "quarters"]
+    )]
+    verify: Option<String>,
+    /// Repeat with other tolerances, three at most, until the verified error is at most this, such as 1%
+    #[arg(long, value_name = "SHARE", conflicts_with = "step_size", value_parser = crate::text::goal)]
+    error: Option<f64>,
     /// Also write report.html to the folder of the results
     #[arg(long)]
     report: bool,
@@ -129,15 +144,17 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
         output: arguments.output.clone(),
         max_error: arguments.max_error,
         max_energy_residual: arguments.max_energy_residual,
+        verify: arguments.verify.as_deref().map(|by| match by {
+            "quarters" => Verify::Quarters,
+            _ => Verify::Halves,
+        }),
+        error: arguments.error,
     };
     let system = options.apply(&System::load(&arguments.system)?)?;
     let wanted = Wanted { report: arguments.report, ..options.wanted(&system) };
-    let mut session = Session::open(&system, Output::folder(wanted))?;
-    let (start, stop) = session.span();
-    let mut watch = Watch::new(start, stop, arguments.json, arguments.quiet || logs)?;
-    // What goes wrong is told below, after everything that was computed is on disk.
-    let _ = session.run_with(&mut watch);
-    let done = session.finish();
+    let mut watch = Watch::new(&system, arguments.json, arguments.quiet || logs)?;
+    // What goes wrong in the run is told below, after everything that was computed is on disk.
+    let done = powerbond::verify::run(&system, Output::folder(wanted), &mut watch);
     watch.clear();
     let Done { summary, error, folder, .. } = done?;
     let folder = folder.ok_or_else(|| Error::input(None, "missing folder of the results"))?;
@@ -207,6 +224,7 @@ fn describe(summary: &Summary, folder: &RunFolder) -> String {
     if let Some(r) = &s.real_time {
         out += &format!("  real time   {}\n", real_time(r));
     }
+    out += &s.verification.as_ref().map_or(String::new(), verified);
     out += &choices(s);
     out += &estimates(s);
     out += "\n";
@@ -253,7 +271,7 @@ fn describe(summary: &Summary, folder: &RunFolder) -> String {
     out += "\n";
     out += &table(&rows);
     out += &left;
-    let tables = TABLES.iter().filter_map(|table| s.files[*table].as_str());
+    let tables = TABLES.iter().chain([&FINER]).filter_map(|table| s.files[*table].as_str());
     let (outside, inside): (Vec<&str>, Vec<&str>) = tables.partition(|file| Path::new(file).is_absolute());
     out += "\n";
     outside.iter().for_each(|file| out += &format!("the recorded variables are in {file}\n"));
@@ -296,6 +314,42 @@ fn real_time(r: &RealTime) -> String {
         quantity(r.max_lateness, "s"),
         quantity(r.max_lateness_time, "s")
     )
+}
+
+/// The error of every output, as finer runs show it.
+fn verified(v: &Verification) -> String {
+    let mut out = String::new();
+    if v.rounds.len() > 1 {
+        let mut rows = vec![["tolerance", "error", "steps"].map(str::to_owned).to_vec()];
+        for round in &v.rounds {
+            let error = round.error.map_or("unknown".to_owned(), percent);
+            rows.push(vec![format!("{:.1e}", round.tolerance), error, round.steps.to_string()]);
+        }
+        out += &format!("\n{}", table(&rows));
+    }
+    if v.outputs.is_empty() {
+        return out;
+    }
+    let quarters = v.outputs.iter().any(|o| o.order.is_some());
+    let mut header = vec!["output", "error", "at least", "at most"];
+    header.extend(quarters.then_some("order"));
+    let mut rows = vec![header.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+    let (outputs, left) = most(&v.outputs, |o| o.error);
+    for o in outputs {
+        let mut row = vec![o.name.clone(), percent(o.error), percent(o.low), percent(o.high)];
+        row.extend(o.order.map(|p| format!("{p:.1}")));
+        rows.push(row);
+    }
+    out += &format!("\n{}{left}", table(&rows));
+    if let Some(finer) = v.finer {
+        out += &format!(
+            "  the finer run ({FINER}) is right to about {}; it took {} steps, {}\n",
+            percent(finer),
+            v.steps,
+            quantity(v.seconds, "s")
+        );
+    }
+    out
 }
 
 /// What the method chose by itself.

@@ -62,6 +62,14 @@ pub fn share(text: &str) -> Result<f64, String> {
     powerbond::number::small_share(text)
 }
 
+/// A share above 0 from the command line: `0.01` or `1%`.
+pub fn goal(text: &str) -> Result<f64, String> {
+    match powerbond::number::small_share(text)? {
+        share if share > 0.0 => Ok(share),
+        _ => Err("expected a share above 0, such as 1%".to_owned()),
+    }
+}
+
 /// A share whatever its size: `1e-3` or `0.1%`. Whether it fits is seen later.
 pub fn tolerance(text: &str) -> Result<f64, String> {
     let given = || text.trim().parse().ok();

@@ -4,10 +4,12 @@ use crate::Error;
 use crate::catalogue::Method;
 use crate::results::{Contents, Summary, Wanted};
 use crate::scenario::Scenario;
-use crate::session::{Done, Output, Session};
+use crate::session::{Done, Output};
 use crate::source::{At, Place};
-use crate::system::{SignalSpec, SimulatorSpec, System};
+use crate::system::{SignalSpec, SimulatorSpec, System, Verify};
 use crate::table::Format;
+use crate::verify;
+use powerbond_core::observe::Nobody;
 use std::path::{Path, PathBuf};
 
 /// What the command line or a program may change; it goes over what the file says.
@@ -55,6 +57,10 @@ pub struct RunOptions {
     pub max_error: Option<f64>,
     /// Fail if the energy residual of a bond is a larger share of the energy exchanged.
     pub max_energy_residual: Option<f64>,
+    /// Verify the run by finer ones.
+    pub verify: Option<Verify>,
+    /// Repeat the run with other tolerances until its verified error is no larger than this share.
+    pub error: Option<f64>,
 }
 
 impl RunOptions {
@@ -86,6 +92,14 @@ impl RunOptions {
             let stop = system.simulation.start.value + d;
             system.simulation.stop = Some(At::option(stop, format!("--duration {d}")));
         }
+        if let Some(error) = self.error {
+            system.verdict.error = Some(given(error, "--error"));
+        }
+        // An error that is asked for is the first tolerance, unless another one is given.
+        if let Some(error) = system.verdict.error.clone().filter(|_| self.tolerance.is_none()) {
+            system.set_tolerance(&error)?;
+        }
+        system.verdict.verify = self.verify.or(system.verdict.verify);
         if let Some(tolerance) = self.tolerance {
             system.set_tolerance(&given(tolerance, "--tolerance"))?;
         }
@@ -137,7 +151,11 @@ impl RunOptions {
             folder: self.output_dir.clone().unwrap_or_else(default),
             chosen: self.output_dir.is_some(),
             system: system.name.clone(),
-            contents: Contents::Run { format: system.record.format.value, jumps: system.record.jumps },
+            contents: Contents::Run {
+                format: system.record.format.value,
+                jumps: system.record.jumps,
+                finer: system.verdict.verify_by().is_some(),
+            },
             output: system.record.file.clone(),
             report: false,
             reads: reads(system),
@@ -176,10 +194,8 @@ fn slug(name: &str) -> String {
 /// Runs a system and writes its results; a limit of accuracy that is exceeded is an error.
 pub fn run(system: &System, options: &RunOptions) -> Result<Summary, Error> {
     let system = options.apply(system)?;
-    let mut session = Session::open(&system, Output::folder(options.wanted(&system)))?;
-    // What went wrong is told by the end of the session, after the rows are on disk.
-    let _ = session.run();
-    let Done { summary, error, .. } = session.finish()?;
+    let Done { summary, error, .. } =
+        verify::run(&system, Output::folder(options.wanted(&system)), &mut Nobody)?;
     match (error, summary.exceeded.first()) {
         (Some(error), _) => Err(error),
         (None, Some(message)) => Err(Error::accuracy(message)),

@@ -6,7 +6,8 @@ use crate::assemble::{Assembled, Column};
 use crate::number::short;
 use crate::observe::{self, Mark, Pacing, Places, Recorder, Row, Sinks, StepLog, Tables};
 use crate::results::{
-    BondSummary, EnergySummary, Origin, RunFolder, SUMMARY, Summary, VerdictSummary, Wanted,
+    BondSummary, EnergySummary, Origin, RunFolder, SUMMARY, Summary, VerdictSummary, Verification, Wanted,
+    exceeded,
 };
 use crate::system::System;
 use powerbond_core::network::{NameIndex, VariableName};
@@ -97,6 +98,8 @@ pub struct Done {
     pub energy: crate::table::Table,
     /// Prediction defects of coupled inputs in memory, if they were recorded.
     pub jumps: Option<crate::table::Table>,
+    /// Recorded variables of the finest run in memory, if it was verified and they are kept.
+    pub finer: Option<crate::table::Table>,
     /// Whether it can be trusted.
     pub verdict: VerdictSummary,
     /// Energy through its bonds.
@@ -109,6 +112,21 @@ pub struct Done {
     pub error: Option<Error>,
     /// The folder of its results, if they were written; it belongs to this process until it is dropped.
     pub folder: Option<RunFolder>,
+}
+
+impl Done {
+    /// It was verified: from now on this is what the verdict says.
+    pub(crate) fn verified(&mut self, system: &System, verification: Verification) {
+        self.summary.verdict.verify(&system.verdict.limits, &verification);
+        self.summary.verification = Some(verification);
+        self.summary.exceeded = exceeded(system, &self.summary.verdict, &self.summary.bonds);
+        self.verdict = self.summary.verdict.clone();
+    }
+
+    /// Writes the summary again, where it is written.
+    pub(crate) fn rewrite(&self) -> Result<(), Error> {
+        self.folder.as_ref().map_or(Ok(()), |folder| write_summary(folder, &self.summary))
+    }
 }
 
 /// A run that is stepped.
@@ -612,6 +630,7 @@ impl Session {
             table: results,
             energy,
             jumps,
+            finer: None,
             verdict: summary.verdict.clone(),
             ledger: Ledger { bonds: summary.bonds.clone(), total: summary.energy.clone() },
             warnings: summary.warnings.clone(),

@@ -16,6 +16,8 @@ pub enum Flow {
 pub struct StartView<'a> {
     /// In seconds.
     pub t: f64,
+    /// Where the run will end, in seconds.
+    pub stop: f64,
     /// All inputs.
     pub inputs: &'a [f64],
     /// All outputs.

@@ -46,6 +46,19 @@ impl Default for VerdictLimits {
     }
 }
 
+impl VerdictLimits {
+    /// The word of a score; one that is not finite is unreliable.
+    pub fn word(&self, score: f64) -> Word {
+        if !score.is_finite() || score > self.unreliable {
+            Word::Unreliable
+        } else if score < self.trustworthy {
+            Word::Trustworthy
+        } else {
+            Word::Check
+        }
+    }
+}
+
 /// The verdict in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Word {
@@ -402,13 +415,7 @@ impl Verdict {
         let rank = |x: f64| if x.is_nan() { f64::INFINITY } else { x };
         let worst = list.iter().max_by(|a, b| rank(a.score).total_cmp(&rank(b.score)));
         let score = worst.map_or(0.0, |w| w.score);
-        let word = if self.steps < limits.min_steps || !score.is_finite() || score > limits.unreliable {
-            Word::Unreliable
-        } else if score < limits.trustworthy {
-            Word::Trustworthy
-        } else {
-            Word::Check
-        };
+        let word = if self.steps < limits.min_steps { Word::Unreliable } else { limits.word(score) };
         let blame = worst.filter(|w| w.score != 0.0).map(|w| w.input);
         Findings { word, score, blame, steps: self.steps, inputs: list }
     }

@@ -45,6 +45,7 @@ impl Engine {
         self.read_probes(at_start)?;
         Ok(observer.started(&StartView {
             t: start,
+            stop: self.clock.end(),
             inputs: &self.record.fresh,
             outputs: &self.record.y_prev,
             probes: &self.record.probes,

@@ -87,7 +87,8 @@ impl Engine {
             identifier.claim_gains(&mut network.feed_through);
         }
         let wish = policies.controller.first();
-        let pace = match (policies.controller.is_fixed(), settings.quantum) {
+        let constant = policies.controller.is_fixed() && settings.repeats.is_none();
+        let pace = match (constant, settings.quantum) {
             (true, quantum) => Pace::Grid { step: wish, quantum },
             (false, Some(quantum)) => Pace::Multiples(quantum),
             (false, None) => Pace::Free,
@@ -97,6 +98,9 @@ impl Engine {
         let mut clock = Clock::new(start, stop, end_rule, pace, known.times());
         if let Some(interval) = settings.land_on {
             clock = clock.land_on(interval);
+        }
+        if let Some(ends) = &settings.repeats {
+            clock = clock.repeat(ends.clone());
         }
         let structure = Structure::of(&network);
         let (refresh, unsolved) = refresh_plan(&network, &policies, &settings, &structure);

@@ -4,6 +4,7 @@ use crate::energy::Quadrature;
 use crate::network::Row;
 use crate::step::LoopRules;
 use crate::time::EndRule;
+use std::sync::Arc;
 
 /// The experiment and the rules of the run.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub struct Settings {
     /// Changes of the coupling at known times, in the order of time. Steps end exactly there, and the past of what they reach is
     /// forgotten; what comes before or at the start holds from the initialization on.
     pub changes: Vec<Change>,
+    /// Steps end at these times, in seconds and increasing, whatever the controller wants: those of an earlier run, or parts of them.
+    pub repeats: Option<Arc<[f64]>>,
     /// How many threads advance the members of a stage, this one included; 0 is as good as 1.
     pub worker_threads: usize,
 }
@@ -111,6 +114,7 @@ impl Settings {
             stop_runaway: true,
             sample_feed_through: false,
             changes: Vec::new(),
+            repeats: None,
             worker_threads: 0,
         }
     }

@@ -3,6 +3,7 @@
 use super::pace::{MERGE, Pace};
 use super::targets::{Arrival, EndRule, KnownTimes, Targets};
 use crate::subsystem::Span;
+use std::sync::Arc;
 
 /// Turns wished step sizes into spans.
 ///
@@ -14,6 +15,7 @@ pub struct Clock {
     now: Position,
     targets: Targets,
     run_up: Option<RunUp>,
+    repeats: Option<Repeats>,
 }
 
 /// Where a run is.
@@ -57,6 +59,34 @@ impl RunUp {
     }
 }
 
+/// The ends of the steps of an earlier run, which are made again.
+#[derive(Clone, Debug)]
+struct Repeats {
+    /// Increasing, in seconds.
+    ends: Arc<[f64]>,
+    /// The first one that is not passed.
+    next: usize,
+}
+
+impl Repeats {
+    /// The place of the first end after `t`, from place `k` on. A step that was cut closer to an end than round-off has made it.
+    #[inline]
+    fn place_after(&self, t: f64, mut k: usize) -> usize {
+        while k < self.ends.len() && {
+            let before = if k > 0 { self.ends[k - 1].min(t) } else { t };
+            self.ends[k] - t <= MERGE * (self.ends[k] - before)
+        } {
+            k += 1;
+        }
+        k
+    }
+
+    #[inline]
+    fn end_after(&self, t: f64) -> Option<f64> {
+        self.ends.get(self.place_after(t, self.next)).copied()
+    }
+}
+
 /// The first steps of a run-up as a share of the step of the grid: what is wrong with them weighs 1e-6 of the error of a whole step of
 /// order 0. Steps then double: a parabola that is extended by more than its own nodes reach is useless where a signal is not
 /// smooth (the force of a square-root spring at the start of its motion).
@@ -95,7 +125,14 @@ impl Clock {
     pub fn new(start: f64, stop: f64, end_rule: EndRule, pace: Pace, known: KnownTimes) -> Self {
         let targets = Targets::new(start, stop, end_rule, pace, known);
         let now = Position { t: start, n: 0, owed: 0.0, quanta: 0.0 };
-        Clock { start, pace, now, targets, run_up: None }
+        Clock { start, pace, now, targets, run_up: None, repeats: None }
+    }
+
+    /// Makes steps that end at `ends`, in seconds and increasing, whatever is wished: those of an earlier run, or parts of them. What must
+    /// be hit still is, and the steps after it end where they would have.
+    pub fn repeat(mut self, ends: Arc<[f64]>) -> Self {
+        self.repeats = Some(Repeats { ends, next: 0 });
+        self
     }
 
     /// Also hits every multiple of `interval` after the start.
@@ -122,8 +159,9 @@ impl Clock {
 
     /// Becomes a copy of `other`; nothing is allocated in later steps.
     pub fn copy_from(&mut self, other: &Clock) {
-        let Clock { start, pace, now, targets, run_up } = other;
+        let Clock { start, pace, now, targets, run_up, repeats } = other;
         (self.start, self.pace, self.now, self.run_up) = (*start, *pace, *now, *run_up);
+        self.repeats.clone_from(repeats);
         self.targets.copy_from(targets);
     }
 
@@ -189,6 +227,9 @@ impl Clock {
     #[inline]
     fn nominal(&self, from: Position, h: f64) -> Span {
         let start = from.t;
+        if let Some(end) = self.repeats.as_ref().and_then(|repeats| repeats.end_after(start)) {
+            return Span { start, end, h: end - start };
+        }
         match self.pace {
             Pace::Grid { step, .. } => {
                 let mut end = self.start + (from.n + 1) as f64 * step;
@@ -217,7 +258,7 @@ impl Clock {
         let target = self.targets.next(span.start, span.end + slack, span.h);
         if target > span.end + slack {
             let rest = target - span.start;
-            if self.targets.halves() && rest < 2.0 * span.h - slack {
+            if self.targets.halves() && self.repeats.is_none() && rest < 2.0 * span.h - slack {
                 (span.h, span.end) = (0.5 * rest, span.start + 0.5 * rest);
                 return true;
             }
@@ -235,7 +276,7 @@ impl Clock {
     /// Two steps near the wished size `h`: of equal length, or the next two of a grid or in multiples. `None` if only one is left
     /// before a time that must be hit.
     pub fn propose_pair(&self, h: f64) -> Option<PairProposal> {
-        if self.pace == Pace::Free {
+        if self.pace == Pace::Free && self.repeats.is_none() {
             return Some(PairProposal::halved(self.propose(2.0 * h)));
         }
         let first = self.propose(h);
@@ -292,6 +333,9 @@ impl Clock {
         let arrival = self.targets.pass(span.end);
         if arrival.is_discontinuity() {
             self.now.owed = 0.0;
+        }
+        if let Some(repeats) = &mut self.repeats {
+            repeats.next = repeats.place_after(self.now.t, repeats.next);
         }
         if let (Some(run_up), Pace::Grid { step, .. }) = (self.run_up, self.pace) {
             self.run_up = run_up.end_after(self.now.t, step).map(|_| run_up);
@@ -509,6 +553,28 @@ mod tests {
         let ends = |h: f64| spans(clock.clone(), h).iter().map(|s| s.end).collect::<Vec<_>>();
         assert_eq!(ends(0.4), [0.25, 0.65, 1.0]);
         assert!(!ends(0.04).contains(&0.25));
+    }
+
+    /// Ends of an earlier run, of which the replay is cut at 0.35 s and just short of 0.6 s: it goes on at the ends that follow, and no
+    /// step is tiny.
+    #[test]
+    fn an_earlier_run_is_repeated_step_by_step() {
+        let ends: Arc<[f64]> = vec![0.1, 0.3, 0.6, 1.0].into();
+        let mut clock = free(1.0, EndRule::Halved, vec![]).repeat(ends.clone());
+        assert_eq!(spans(clock.clone(), 0.5).iter().map(|s| s.end).collect::<Vec<_>>(), *ends);
+        let pair = clock.propose_pair(0.5).expect("two are left");
+        assert_eq!((pair.halves[0].end, pair.whole.end), (0.1, 0.3));
+        clock.announce(0.35);
+        let mut made = Vec::new();
+        while !clock.done() {
+            let mut span = clock.propose(0.5).span;
+            if span.end == 0.6 {
+                (span.end, span.h) = (0.6 - 1e-9, 0.6 - 1e-9 - span.start);
+            }
+            clock.advance(span);
+            made.push(span.end);
+        }
+        assert_eq!(made, [0.1, 0.3, 0.35, 0.6 - 1e-9, 1.0]);
     }
 
     /// 1 s in steps of 0.5 s, with a jump at 0.7 s.

@@ -7,6 +7,7 @@ use super::record::{columns, port_names};
 use crate::Error;
 use crate::catalogue::controllers::Controller;
 use crate::catalogue::{self, Chosen, Class, Context, Method, is_discrete};
+use powerbond_core::controller::Fixed;
 use powerbond_core::feed_through::identify::Identifier;
 use powerbond_core::hold::InputFeed;
 use powerbond_core::observe::verdict::{Circumstances, Verdict};
@@ -136,7 +137,11 @@ impl Coupled<'_> {
             extrapolation: method.hold.make(context),
             correction: method.correction.make(context)?,
             estimators,
-            controller: method.controller.make(context)?,
+            controller: match &system.simulation.repeats {
+                // All steps are known: none is chosen, and none is rejected.
+                Some(_) => Box::new(Fixed { step: decided.step }),
+                None => method.controller.make(context)?,
+            },
             identifier: decided.identifier.clone(),
         };
         Ok((policies, labels, method))
@@ -159,6 +164,7 @@ impl Coupled<'_> {
             sample_feed_through: true,
             output_derivatives: method.slopes.value,
             allow_nonfinite: s.allow_nonfinite,
+            repeats: s.repeats.clone(),
             ..Settings::new(self.experiment.start, self.experiment.stop)
         }
     }

@@ -28,7 +28,13 @@ pub fn play(observer: &mut dyn Observer, points: impl IntoIterator<Item = (Point
     for (point, t, inputs, outputs) in points {
         match point {
             Point::Start => {
-                observer.started(&StartView { t, inputs: &inputs, outputs: &outputs, probes: &[] });
+                observer.started(&StartView {
+                    t,
+                    stop: f64::NAN,
+                    inputs: &inputs,
+                    outputs: &outputs,
+                    probes: &[],
+                });
             }
             Point::Right => {
                 observer.event(&EventView { t, inputs: &inputs, outputs: &outputs, probes: &[] });

@@ -5,6 +5,7 @@ mod compare;
 mod folder;
 mod summary;
 mod verdict;
+mod verification;
 
 pub use choices::Choices;
 pub use compare::{Comparison, Difference, Tolerance, compare};
@@ -12,7 +13,9 @@ pub use folder::{Contents, RunFolder, Wanted};
 pub use summary::{
     BondSummary, EnergySummary, EstimateSummary, Origin, SUMMARY, Steps, Summary, config, table_of,
 };
+pub(crate) use verdict::exceeded;
 pub use verdict::{ErrorEstimate, InputSummary, Reason, VerdictSummary};
+pub use verification::{FINER, OutputError, Round, Verification};
 
 /// The file of a report in the folder of a run.
 pub const REPORT: &str = "report.html";

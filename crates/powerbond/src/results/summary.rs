@@ -2,6 +2,7 @@
 
 use super::choices::{Choices, choices};
 use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
+use super::verification::Verification;
 use crate::assemble::{Assembled, engine_warnings};
 use crate::check;
 use crate::error::Failure;
@@ -37,6 +38,8 @@ pub struct Summary {
     pub failure: Option<Failure>,
     /// Whether it can be trusted, and why or why not.
     pub verdict: VerdictSummary,
+    /// What finer runs say about its error, if it was verified.
+    pub verification: Option<Verification>,
     /// Limits of the user that it exceeds: the command ends with 7 if there are any.
     pub exceeded: Vec<String>,
     /// Start, wanted end and reached end, in s.
@@ -376,6 +379,7 @@ impl Summary {
             outcome,
             error,
             failure: None,
+            verification: None,
             exceeded: exceeded(system, &verdict, &bonds),
             verdict,
             time: Time { start: assembled.start, stop: assembled.stop, reached },

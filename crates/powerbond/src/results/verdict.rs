@@ -1,13 +1,14 @@
 //! The verdict on a run in words: one word, an error estimate with its bar, and reasons with what to change.
 
 use super::summary::BondSummary;
+use super::verification::Verification;
 use crate::assemble::Assembled;
 use crate::catalogue;
 use crate::catalogue::Refresh;
 use crate::catalogue::holds::HoldOrder;
 use crate::number::{percent, short};
-use crate::system::System;
-use powerbond_core::observe::verdict::{Findings, InputFindings, Word};
+use crate::system::{System, Verify};
+use powerbond_core::observe::verdict::{Findings, InputFindings, VerdictLimits, Word};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -172,6 +173,46 @@ pub fn verdict(
     }
 }
 
+impl VerdictSummary {
+    /// From now on it says what finer runs measured. Reasons that guessed at the error are notes; without a result there is one more.
+    pub(crate) fn verify(&mut self, limits: &VerdictLimits, found: &Verification) {
+        let (Some(error), Some(low), Some(high)) = (found.error, found.low, found.high) else {
+            let why = found.failure.as_deref().unwrap_or("no run to compare with");
+            let text = format!("the run could not be verified: {why}");
+            self.reasons.insert(0, reason("not_verified", Word::Check, text, "see the reasons below"));
+            if self.word == Word::Trustworthy.text() {
+                self.word = Word::Check.text();
+            }
+            return;
+        };
+        let score = 4.0 * error;
+        let word = limits.word(score);
+        let large = word == Word::Unreliable;
+        let worst = found.worst.as_ref().map_or(String::new(), |name| format!(", worst at `{name}`"));
+        let by = found.by;
+        self.text = match error {
+            0.0 => format!("no difference to a run with every step in {by}"),
+            _ => format!(
+                "error {}{} ({} to {}){worst}; verified with every step in {by}",
+                if large { "large: " } else { "" },
+                percent(error),
+                percent(low),
+                percent(high)
+            ),
+        };
+        self.word = word.text();
+        self.score = score.is_finite().then_some(score);
+        self.error = if error.is_finite() {
+            ErrorEstimate { estimate: Some(error), low: Some(low), high: Some(high), large }
+        } else {
+            ErrorEstimate { estimate: None, low: None, high: None, large: true }
+        };
+        for reason in &mut self.reasons {
+            reason.level = "note";
+        }
+    }
+}
+
 /// The limits that hold.
 pub fn limits(system: &System) -> Value {
     let v = &system.verdict;
@@ -187,6 +228,8 @@ pub fn limits(system: &System) -> Value {
         "capped": v.capped,
         "max_error": v.max_error.as_ref().map(|x| x.value),
         "max_energy_residual": v.max_energy_residual.as_ref().map(|x| x.value),
+        "verify": v.verify_by().map(Verify::text),
+        "error": v.error.as_ref().map(|x| x.value),
     })
 }
 

@@ -27,7 +27,7 @@ pub(crate) use fmu::open_fmu;
 pub use signals::SignalSpec;
 pub(crate) use signals::misfit;
 pub(crate) use sound::check_subsystem_name;
-pub use verdict::VerdictSpec;
+pub use verdict::{VerdictSpec, Verify};
 
 /// A coupled system, an experiment and a method.
 #[derive(Clone, Debug)]
@@ -100,6 +100,8 @@ pub struct Simulation {
     pub worker_threads: usize,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
+    /// Steps end at these times, in s and increasing, and the method chooses none: those of an earlier run, or parts of them.
+    pub repeats: Option<Arc<[f64]>>,
 }
 
 /// From 0 s, with nothing else said.
@@ -119,6 +121,7 @@ impl Default for Simulation {
             real_time: None,
             worker_threads: 0,
             allow_nonfinite: false,
+            repeats: None,
         }
     }
 }

@@ -6,6 +6,25 @@ use crate::number::{share, short, small_share};
 use crate::source::{At, Node};
 use powerbond_core::observe::verdict::VerdictLimits;
 
+/// How often every step is halved when a run is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// Once: a second run.
+    Halves,
+    /// Once and twice: a second and a third run, from which the order of convergence is known.
+    Quarters,
+}
+
+impl Verify {
+    /// As it is written.
+    pub fn text(self) -> &'static str {
+        match self {
+            Verify::Halves => "halves",
+            Verify::Quarters => "quarters",
+        }
+    }
+}
+
 /// `[verdict]`.
 #[derive(Clone, Debug)]
 pub struct VerdictSpec {
@@ -21,6 +40,10 @@ pub struct VerdictSpec {
     pub max_error: Option<At<f64>>,
     /// The run fails if |residual| over exchanged energy of a bond is larger.
     pub max_energy_residual: Option<At<f64>>,
+    /// The run is verified by finer ones.
+    pub verify: Option<Verify>,
+    /// The run is repeated with other tolerances until its verified error is no larger.
+    pub error: Option<At<f64>>,
 }
 
 impl Default for VerdictSpec {
@@ -32,6 +55,8 @@ impl Default for VerdictSpec {
             capped: 0.5,
             max_error: None,
             max_energy_residual: None,
+            verify: None,
+            error: None,
         }
     }
 }
@@ -48,6 +73,8 @@ const KEYS: &[&str] = &[
     "capped",
     "max_error",
     "max_energy_residual",
+    "verify",
+    "error",
 ];
 
 impl VerdictSpec {
@@ -74,6 +101,8 @@ impl VerdictSpec {
         }
         spec.max_error = table.get("max_error").and_then(|n| problems.keep(allowed(n)));
         spec.max_energy_residual = table.get("max_energy_residual").and_then(|n| problems.keep(allowed(n)));
+        spec.verify = table.get("verify").and_then(|n| problems.keep(verify(n))).flatten();
+        spec.error = table.get("error").and_then(|n| problems.keep(goal(n)));
         let VerdictLimits { trustworthy, unreliable, .. } = spec.limits;
         if problems.is_clean() && trustworthy > unreliable {
             problems.keep::<()>(node.fail(format!(
@@ -82,6 +111,31 @@ impl VerdictSpec {
         }
         problems.finish(spec)
     }
+}
+
+impl VerdictSpec {
+    /// How the run is verified, if it is: an error that is asked for has to be known.
+    pub fn verify_by(&self) -> Option<Verify> {
+        self.verify.or(self.error.as_ref().map(|_| Verify::Halves))
+    }
+}
+
+/// `true`, `false`, "halves" or "quarters".
+fn verify(node: Node<'_>) -> Result<Option<Verify>, Error> {
+    if !node.is_text() {
+        return Ok(node.flag()?.value.then_some(Verify::Halves));
+    }
+    let text = node.text()?.value;
+    match [Verify::Halves, Verify::Quarters].into_iter().find(|by| by.text() == text) {
+        Some(by) => Ok(Some(by)),
+        None => node.expected("true, false, \"halves\" or \"quarters\""),
+    }
+}
+
+/// An error that is asked for: a share above 0.
+fn goal(node: Node<'_>) -> Result<At<f64>, Error> {
+    let value = allowed(node)?;
+    if value.value > 0.0 { Ok(value) } else { node.expected("a share above 0, such as \"1%\",") }
 }
 
 /// A share that may not be exceeded; more than the whole has to be written in percent.

@@ -63,6 +63,16 @@ impl RunFolder {
         &self.warnings
     }
 
+    /// Lets others have it; it is known by its path only from now on.
+    pub fn release(&mut self) {
+        (self.lock, self.created) = (None, false);
+    }
+
+    /// It takes the place of `first`, which was claimed for the same run: what that found there is what the user should know.
+    pub fn inherit(&mut self, first: &RunFolder) {
+        (self.instead_of, self.earlier) = (first.instead_of.clone(), first.earlier.clone());
+    }
+
     /// Writes a file whole: after a crash there is the old or the new one, and never half of it.
     pub fn replace(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.path.join(name);

@@ -56,7 +56,7 @@ impl Desk {
             folder: self.0.join(folder),
             chosen,
             system: "car".to_owned(),
-            contents: Contents::Run { format: Format::Csv, jumps: false },
+            contents: Contents::Run { format: Format::Csv, jumps: false, finer: false },
             output: None,
             report: false,
             reads: Vec::new(),
@@ -206,7 +206,7 @@ fn what_is_read_is_not_written() {
     let mut wanted = desk.wanted("car", true, true);
     wanted.reads = vec![desk.0.join("car/results.csv")];
     refused(&wanted, "this run reads that file");
-    wanted.contents = Contents::Run { format: Format::Arrow, jumps: false };
+    wanted.contents = Contents::Run { format: Format::Arrow, jumps: false, finer: false };
     refused(&wanted, "this run reads that file");
     // A table of the run before is in memory when that is renamed; an FMU must stay where it is.
     wanted = Wanted { chosen: false, overwrite: false, ..wanted };
@@ -224,7 +224,11 @@ fn an_output_file_that_is_there_is_refused() {
     let wanted = |output: &str, overwrite: bool| Wanted {
         output: Some(desk.0.join(output)),
         reads: vec![desk.0.join("road.csv")],
-        contents: Contents::Run { format: Format::of(Path::new(output)).unwrap(), jumps: false },
+        contents: Contents::Run {
+            format: Format::of(Path::new(output)).unwrap(),
+            jumps: false,
+            finer: false,
+        },
         ..desk.wanted("out", true, overwrite)
     };
     refused(&wanted("road.csv", false), "this run reads that file");
@@ -243,7 +247,7 @@ fn an_output_file_that_is_there_is_refused() {
     assert_eq!(desk.files(), ["old.csv mine", "road.csv mine"]);
     // The same in the folder of the run, where a summary may know it.
     let wanted = Wanted {
-        contents: Contents::Run { format: Format::Parquet, jumps: false },
+        contents: Contents::Run { format: Format::Parquet, jumps: false, finer: false },
         ..desk.wanted("out", true, true)
     };
     desk.write("out/energy.arrows", "mine");

@@ -4,7 +4,7 @@ use super::lock::{LOCK, Lock};
 use super::own::{Earlier, is_same_file};
 use crate::Error;
 use crate::observe::{JUMPS, RESULTS, TABLES};
-use crate::results::{MARK, REPORT, SUMMARY};
+use crate::results::{FINER, MARK, REPORT, SUMMARY};
 use crate::source::Place;
 use crate::table::{Format, durable};
 use std::collections::BTreeSet;
@@ -42,6 +42,8 @@ pub enum Contents {
         format: Format,
         /// With the table of jumps.
         jumps: bool,
+        /// With the table of a finer run.
+        finer: bool,
     },
     /// Files of these names.
     Files(&'static [&'static str]),
@@ -82,8 +84,11 @@ impl Wanted {
     fn marks(&self) -> Vec<String> {
         match &self.contents {
             Contents::Run { .. } => {
-                let tables = TABLES.iter().flat_map(|table| Format::ALL.map(|format| format.file(table)));
-                let parts = TABLES.iter().map(|table| format!("{table}.parquet.part"));
+                let tables = TABLES
+                    .iter()
+                    .chain([&FINER])
+                    .flat_map(|table| Format::ALL.map(|format| format.file(table)));
+                let parts = TABLES.iter().chain([&FINER]).map(|table| format!("{table}.parquet.part"));
                 tables.chain(parts).chain([SUMMARY.to_owned()]).collect()
             }
             Contents::Files(names) => names.iter().map(|name| (*name).to_owned()).collect(),
@@ -92,7 +97,7 @@ impl Wanted {
 
     /// Names of files that will be written to the folder.
     fn written(&self) -> Vec<PathBuf> {
-        let Contents::Run { format, jumps } = &self.contents else {
+        let Contents::Run { format, jumps, finer } = &self.contents else {
             return self.marks().into_iter().map(PathBuf::from).collect();
         };
         let wanted = |table: &&str| match *table {
@@ -100,7 +105,8 @@ impl Wanted {
             RESULTS => self.output.is_none(),
             _ => true,
         };
-        let tables = TABLES.into_iter().filter(wanted).map(|table| PathBuf::from(format.file(table)));
+        let tables = TABLES.into_iter().filter(wanted).chain(finer.then_some(FINER));
+        let tables = tables.map(|table| PathBuf::from(format.file(table)));
         tables.chain([PathBuf::from(SUMMARY)]).collect()
     }
 

@@ -1,0 +1,175 @@
+//! What a run made again in finer steps says about its error.
+
+use crate::system::Verify;
+use serde::Serialize;
+
+/// The table of recorded variables of the finest run: `finer.csv` and its like.
+pub const FINER: &str = "finer";
+
+/// What verifying a run came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verification {
+    /// `halves` or `quarters`: how the steps of the run were divided.
+    pub by: &'static str,
+    /// The largest error of an output: rms over the standard deviation. None if it could not be verified.
+    pub error: Option<f64>,
+    /// The error is not likely to be smaller.
+    pub low: Option<f64>,
+    /// The error is not likely to be larger.
+    pub high: Option<f64>,
+    /// 95 % of the errors of the finest run are smaller than this.
+    pub finer: Option<f64>,
+    /// The output with that error.
+    pub worst: Option<String>,
+    /// Every output that moves.
+    pub outputs: Vec<OutputError>,
+    /// Outputs that stand still: they have no relative error.
+    pub constant: Vec<String>,
+    /// Steps of the finer runs.
+    pub steps: u64,
+    /// Time of the finer runs, in s.
+    pub seconds: f64,
+    /// Why it could not be verified.
+    pub failure: Option<String>,
+    /// Where an error was asked for: every tolerance that was tried, and what it gave.
+    pub rounds: Vec<Round>,
+}
+
+/// A run with one tolerance on the way to an error that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Round {
+    /// Of the default method.
+    pub tolerance: f64,
+    /// What came of it; none if it could not be verified.
+    pub error: Option<f64>,
+    /// Steps of the run.
+    pub steps: u64,
+}
+
+/// The error of an output over its standard deviation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OutputError {
+    /// Its name.
+    pub name: String,
+    /// D: rms of the difference to the run in halves, over the standard deviation of the latter.
+    pub difference: f64,
+    /// The error of the run.
+    pub error: f64,
+    /// It is not likely to be smaller.
+    pub low: f64,
+    /// It is not likely to be larger.
+    pub high: f64,
+    /// Order of convergence, of a run in quarters.
+    pub order: Option<f64>,
+}
+
+/// Error of a run over its difference to the same steps in halves, and its bar; docs/accuracy.md says on which runs they were chosen and
+/// on which they hold.
+const ERROR: f64 = 1.5;
+const LOW: f64 = 1.0;
+const HIGH: f64 = 2.2;
+/// 95 % of the errors of the run in halves are smaller than this share of the difference.
+const FINER_SHARE: f64 = 1.05;
+/// Orders of convergence that are believed; others have another cause, and the bar of halves holds.
+const ORDERS: [f64; 2] = [0.5, 4.0];
+/// The bar around an error by its order.
+const AROUND: [f64; 2] = [0.94, 1.06];
+
+impl OutputError {
+    /// By halves: `error = 1.5 D`, between `D` and `2.2 D`.
+    pub fn by_halves(name: String, difference: f64) -> Self {
+        let d = difference;
+        OutputError { name, difference, error: ERROR * d, low: LOW * d, high: HIGH * d, order: None }
+    }
+
+    /// By quarters, `next` being the difference of halves and quarters: `p = log2(D/next)`, `error = D/(1 - 2^-p)`.
+    pub fn by_quarters(name: String, difference: f64, next: f64) -> Self {
+        let plain = OutputError::by_halves(name, difference);
+        if difference == 0.0 || !difference.is_finite() || next.is_nan() {
+            return plain;
+        }
+        let found = (difference / next).log2();
+        let order = found.clamp(ORDERS[0], ORDERS[1]);
+        let error = difference / (1.0 - (-order).exp2());
+        let [low, high] = AROUND.map(|share| share * error);
+        let (low, high) =
+            if found == order { (low, high) } else { (low.min(plain.low), high.max(plain.high)) };
+        OutputError { error, low, high, order: Some(found), ..plain }
+    }
+}
+
+impl Verification {
+    /// Of the outputs that moved, and of those that stood still.
+    pub fn of(by: Verify, outputs: Vec<OutputError>, constant: Vec<String>) -> Self {
+        let rank = |x: &OutputError| if x.error.is_nan() { f64::INFINITY } else { x.error };
+        let worst = outputs.iter().max_by(|a, b| rank(a).total_cmp(&rank(b)));
+        let finer = |worst: &OutputError| match worst.order {
+            // What is left after two halvings.
+            Some(p) => worst.error * (-2.0 * p.clamp(ORDERS[0], ORDERS[1])).exp2() * AROUND[1],
+            None => FINER_SHARE * worst.difference,
+        };
+        Verification {
+            by: by.text(),
+            error: Some(worst.map_or(0.0, rank)),
+            low: Some(worst.map_or(0.0, |w| w.low)),
+            high: Some(worst.map_or(0.0, |w| w.high)),
+            finer: Some(worst.map_or(0.0, finer)),
+            worst: worst.map(|w| w.name.clone()),
+            outputs,
+            constant,
+            steps: 0,
+            seconds: 0.0,
+            failure: None,
+            rounds: Vec::new(),
+        }
+    }
+
+    /// It could not be done.
+    pub fn failed(by: Verify, why: String) -> Self {
+        Verification {
+            error: None,
+            low: None,
+            high: None,
+            finer: None,
+            failure: Some(why),
+            ..Verification::of(by, Vec::new(), Vec::new())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A method of order p with error c h^p: D = c h^p (1 - 2^-p), and the next difference is 2^-p of it.
+    #[test]
+    fn quarters_give_the_error_of_a_method_with_an_order() {
+        for p in [1.0, 1.5, 2.0, 3.0] {
+            let error = 0.01;
+            let d = error * (1.0 - (-p as f64).exp2());
+            let found = OutputError::by_quarters("y".to_owned(), d, d * (-p as f64).exp2());
+            assert!((found.error / error - 1.0).abs() < 1e-12 && (found.order.unwrap() - p).abs() < 1e-12);
+            assert!(found.low < error && error < found.high);
+            let halves = OutputError::by_halves("y".to_owned(), d);
+            assert!(halves.low <= error && error <= halves.high, "order {p}: {halves:?}");
+        }
+    }
+
+    /// A third run that differs more than the second did says that nothing converges: the bar is wide.
+    #[test]
+    fn what_does_not_converge_has_a_wide_bar_and_never_a_smaller_error() {
+        let found = OutputError::by_quarters("y".to_owned(), 0.1, 0.3);
+        assert!(found.error > 0.3 && found.low <= 0.1 && found.high >= found.error, "{found:?}");
+        assert_eq!(OutputError::by_quarters("y".to_owned(), 0.0, 0.0).error, 0.0);
+    }
+
+    #[test]
+    fn an_error_that_is_no_number_is_the_worst() {
+        let outputs = vec![
+            OutputError::by_halves("a".to_owned(), 1.0),
+            OutputError::by_halves("b".to_owned(), f64::NAN),
+        ];
+        let found = Verification::of(Verify::Halves, outputs, Vec::new());
+        assert_eq!((found.error, found.worst.as_deref()), (Some(f64::INFINITY), Some("b")));
+    }
+}

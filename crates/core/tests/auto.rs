@@ -14,7 +14,7 @@ use powerbond_core::observe::{Flow, Nobody, Observer, StepReport};
 use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::StepView;
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
-use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
+use powerbond_core::subsystem::radau::RadauSubstep;
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, Causality, FeedThrough, Info, Inputs, Setup, Span, Subsystem,
     SubsystemError, Variable,
@@ -277,20 +277,20 @@ fn a_parabola_is_integrated_exactly_whatever_a_subsystem_takes() {
     }
     for (feed, owed) in [
         (InputFeed::Derivatives(2), 0.0),
-        (InputFeed::EndpointSubstep, 0.0),
+        (InputFeed::Radau, 0.0),
         // The output feeds the mean through, not the end: half of u(t+h) - mean = h(1 + 3t) + 2h², once at each end of a step;
         // the difference of both is at most (3h + …)·h/2.
         (InputFeed::Mean, 0.5 * (3.0 * 0.01 * 0.01 + 1e-9)),
     ] {
         let sink = Integrator::boxed(if feed == InputFeed::Derivatives(2) { 2 } else { 0 });
         let (mut network, names) = fed_by(|t| 1.0 + t * (2.0 + 3.0 * t), sink);
-        if feed == InputFeed::EndpointSubstep {
+        if feed == InputFeed::Radau {
             network.members = network
                 .members
                 .into_iter()
                 .map(|m| {
                     let n = m.inputs.len();
-                    if n > 0 { m.wrapped(|inner| Box::new(EndpointSubstep::new(inner, n))) } else { m }
+                    if n > 0 { m.wrapped(|inner| Box::new(RadauSubstep::new(inner, n))) } else { m }
                 })
                 .collect();
         }
@@ -302,22 +302,90 @@ fn a_parabola_is_integrated_exactly_whatever_a_subsystem_takes() {
     }
 }
 
-/// Two parts: 0.9 h with (mean - 0.1 p(h))/0.9, then 0.1 h with p(h). Of p = 1 + 2τ + 3τ² over h = 0.5: mean 1.75, p(h) = 2.75.
+/// Two parts: 2h/3 with p0 + p1 h/4, then h/3 with p(h). Of p = 1 + 2τ + 3τ² over h = 0.5: mean 1.75, p(h) = 2.75.
 #[test]
-fn a_tail_has_the_mean_of_the_hold_and_ends_with_its_end() {
-    let mut tail = EndpointSubstep::new(Integrator::boxed(0), 1);
-    assert_eq!(tail.info().capabilities.input_derivatives, 2);
-    tail.enter(&Setup { start: 0.0, stop: 1.0 }).expect("it starts");
+fn radau_sub_steps_have_the_mean_of_the_hold_and_end_with_its_end() {
+    let mut radau = RadauSubstep::new(Integrator::boxed(0), 1);
+    assert_eq!(radau.info().capabilities.input_derivatives, 2);
+    radau.enter(&Setup { start: 0.0, stop: 1.0 }).expect("it starts");
     let mut y = [0.0];
     let span = Span { start: 0.0, end: 0.5, h: 0.5 };
     let u = Inputs { value: &[1.0], slope: &[2.0], curvature: &[6.0] };
-    let advance = tail.advance(span, u, &mut y).expect("it steps");
+    let advance = radau.advance(span, u, &mut y).expect("it steps");
     assert_eq!(advance.reached, 0.5);
     // x = 0.5 · 1.75, and y = x + 0.5 · 2.75.
     assert!((y[0] - (0.875 + 0.5 * 2.75)).abs() < 1e-15, "{}", y[0]);
     // A constant needs no second part: one call, the same result.
-    tail.advance(Span { start: 0.5, end: 1.0, h: 0.5 }, Inputs::constant(&[2.0]), &mut y).expect("it steps");
+    radau.advance(Span { start: 0.5, end: 1.0, h: 0.5 }, Inputs::constant(&[2.0]), &mut y).expect("it steps");
     assert!((y[0] - (0.875 + 1.0 + 0.5 * 2.0)).abs() < 1e-15, "{}", y[0]);
+}
+
+/// `x' = u − x`, exact for constants; takes values only.
+struct Lag {
+    x: f64,
+    info: Info,
+}
+
+impl Lag {
+    fn boxed() -> Box<dyn Subsystem> {
+        let info = Info {
+            kind: "lag".into(),
+            variables: vec![variable("u", Causality::Input), variable("y", Causality::Output)],
+            feed_through: FeedThrough::Declared(Vec::new()),
+            capabilities: Capabilities { sub_steps: true, ..Capabilities::default() },
+        };
+        Box::new(Lag { x: 0.0, info })
+    }
+}
+
+impl Subsystem for Lag {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+    fn bind(&mut self, _binding: &Binding) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+    fn enter(&mut self, _setup: &Setup) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+    fn evaluate(&mut self, _u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        y[0] = self.x;
+        Ok(())
+    }
+    fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        self.x = u.value[0] + (self.x - u.value[0]) * (-span.h).exp();
+        y[0] = self.x;
+        Ok(Advance::whole(span))
+    }
+    fn probe(&mut self, _z: &mut [f64]) -> Result<(), SubsystemError> {
+        Ok(())
+    }
+}
+
+/// u = t² feeds x' = u − x from 0: x(t) = t² − 2t + 2 − 2 e^−t by hand. The polynomial itself is exact, so that only its feeding errs:
+/// halved steps divide the error by 2³ with Radau's sub-steps, by 2² with the mean.
+#[test]
+fn radau_sub_steps_are_of_third_order_where_the_mean_is_of_second() {
+    let end = |n: u32, radau: bool| {
+        let inner = Lag::boxed();
+        let mut lag: Box<dyn Subsystem> =
+            if radau { Box::new(RadauSubstep::new(inner, 1)) } else { inner };
+        let mut y = [0.0];
+        for k in 0..n {
+            let span = Span { start: 0.0, end: 1.0, h: 1.0 }.part(k, n);
+            let (t, h) = (span.start, span.h);
+            let mean = [t * t + t * h + h * h / 3.0];
+            let (value, slope) = ([t * t], [2.0 * t]);
+            let polynomial = Inputs { value: &value, slope: &slope, curvature: &[2.0] };
+            let u = if radau { polynomial } else { Inputs::constant(&mean) };
+            lag.advance(span, u, &mut y).expect("it steps");
+        }
+        (y[0] - (1.0 - 2.0 * (-1f64).exp())).abs()
+    };
+    for (radau, order) in [(true, 3.0), (false, 2.0)] {
+        let measured = (end(20, radau) / end(40, radau)).log2();
+        assert!((measured - order).abs() < 0.1, "radau {radau}: order {measured}");
+    }
 }
 
 #[test]

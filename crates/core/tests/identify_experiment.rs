@@ -199,7 +199,7 @@ fn errors_with_and_without_identification() {
             ("fixed mean", 0, fixed(InputFeed::Mean)),
             ("fixed dithered", 0, fixed(InputFeed::Dithered)),
             ("class B", 2, varying(InputFeed::Derivatives(2))),
-            ("class D", 0, varying(InputFeed::EndpointSubstep)),
+            ("class D", 0, varying(InputFeed::Radau)),
             ("mean", 0, varying(InputFeed::Mean)),
             ("class Da", 0, varying(InputFeed::Dithered)),
         ] {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{begin, instance, parameters};
-use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
+use powerbond_core::subsystem::radau::RadauSubstep;
 use powerbond_core::subsystem::{Binding, Inputs, Setup, Span, StepEvent, Subsystem};
 use powerbond_fmi::{Fmu, FmuSubsystem, Options, Reread, Value};
 
@@ -184,7 +184,7 @@ fn parts_of_a_step_handle_the_events_between_them() {
 fn an_event_between_two_sub_steps_is_over_at_the_end() {
     let check = |first: f64, wanted: StepEvent, alarms: f64| {
         let options = Options { events: true, ..parameters(&[("first", first.into())]) };
-        let mut s = EndpointSubstep::new(Box::new(instance("latch3", &options)), 2);
+        let mut s = RadauSubstep::new(Box::new(instance("latch3", &options)), 2);
         begin(&mut s, &["u", "order"], &OUTPUTS, &[0.0, 1.0]).unwrap();
         let mut y = [0.0; 5];
         let u = Inputs { value: &[0.0, 1.0], slope: &[1.0, 0.0], curvature: &[] };

@@ -217,7 +217,7 @@ fn what_a_subsystem_lacks_cannot_be_forced() {
     check("refresh = \"no\"", "kind = \"auto\"\nrefresh = true", &["`wheel` does not recompute"]);
     check(
         "input_derivatives = 0, sub_steps = \"no\"",
-        "kind = \"auto\"\nvalues_only = \"tail\"",
+        "kind = \"auto\"\nvalues_only = \"radau\"",
         &["`chassis` cannot be sub-stepped", "\"mean\""],
     );
     check("refresh = \"no\"", "kind = \"auto\"\nidentify = [\"weel\"]", &["Did you mean `wheel`?"]);
@@ -260,9 +260,9 @@ fn classes_follow_from_what_subsystems_can_do() {
     // What the classes are allowed at a tolerance of 1e-3: 10, 20, 40, 40 times; Da is not promised anything.
     check("refresh = \"yes\"", ["A", "derivatives", "refreshed"], 1e-2);
     check("refresh = \"no\"", ["B", "derivatives", "identified"], 2e-2);
-    check("input_derivatives = 0", ["C", "tail", "refreshed"], 4e-2);
+    check("input_derivatives = 0", ["C", "radau", "refreshed"], 4e-2);
     check("input_derivatives = 0, sub_steps = \"no\"", ["C", "mean", "refreshed"], 4e-2);
-    check("input_derivatives = 0, refresh = \"no\"", ["D", "tail", "identified"], 4e-2);
+    check("input_derivatives = 0, refresh = \"no\"", ["D", "radau", "identified"], 4e-2);
     let last = "input_derivatives = 0, refresh = \"no\", sub_steps = \"no\"";
     check(last, ["Da", "dithered mean", "identified"], 4e-2);
     // Mixed: each subsystem for itself.
@@ -271,7 +271,7 @@ fn classes_follow_from_what_subsystems_can_do() {
     let summary = lab.summary();
     assert_eq!(
         (&choice(&summary, "chassis")["class"], &choice(&summary, "chassis")["fed"]),
-        (&"C".into(), &"mean".into())
+        (&"C".into(), &"radau".into())
     );
     assert_eq!(choice(&summary, "wheel")["class"], "A");
     assert!(error(&lab.results(), &reference, OUTPUTS) < 1e-2);

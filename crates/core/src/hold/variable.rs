@@ -14,8 +14,8 @@ use std::ops::Range;
 pub enum InputFeed {
     /// Up to so many derivatives: it follows the polynomial itself.
     Derivatives(u8),
-    /// The polynomial, which it follows in two sub-steps: see [`crate::subsystem::endpoint_substep::EndpointSubstep`].
-    EndpointSubstep,
+    /// The polynomial, which it follows in two sub-steps: see [`crate::subsystem::radau::RadauSubstep`].
+    Radau,
     /// The value at the start of the span.
     Value,
     /// The mean over the span: what the polynomial moves, the mean moves as well.
@@ -59,7 +59,7 @@ impl VariableOrder {
             *limit = match feed {
                 InputFeed::Derivatives(k) => (*limit).min(*k),
                 InputFeed::Value => 0,
-                InputFeed::EndpointSubstep | InputFeed::Mean | InputFeed::Dithered => (*limit).min(2),
+                InputFeed::Radau | InputFeed::Mean | InputFeed::Dithered => (*limit).min(2),
             };
         }
         let mut hold = VariableOrder {
@@ -147,7 +147,7 @@ impl Hold for VariableOrder {
             let (value, slope, curvature) = (at(&w[0]), at(&w[1]), at(&w[2]));
             let end = value + h * (slope + 0.5 * h * curvature);
             let given = match self.feed[i] {
-                InputFeed::Derivatives(_) | InputFeed::EndpointSubstep => {
+                InputFeed::Derivatives(_) | InputFeed::Radau => {
                     (out.value[i], out.slope[i], out.curvature[i]) = (value, slope, curvature);
                     end
                 }

@@ -3,7 +3,7 @@
 mod description;
 mod snapshot;
 pub mod wrapper;
-pub mod endpoint_substep;
+pub mod radau;
 
 pub use description::{
     Binding, Capabilities, Causality, FeedThrough, Info, Packet, PacketKind, ValueKind, Variable,

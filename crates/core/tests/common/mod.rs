@@ -14,7 +14,7 @@ use powerbond_core::hold::{Hold, InputFeed, Polynomial, VariableOrder};
 use powerbond_core::network::{BondSpec, Member, Names, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
-use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
+use powerbond_core::subsystem::radau::RadauSubstep;
 use powerbond_core::subsystem::{
     Capabilities, Causality, FeedThrough, Info, Subsystem, SubsystemError, Variable,
 };
@@ -206,10 +206,10 @@ pub fn engine_with(
 
 /// The network with its members wrapped as the method feeds them.
 pub fn fed(mut network: Network, method: &Method) -> Network {
-    if method.variable == Some(InputFeed::EndpointSubstep) {
+    if method.variable == Some(InputFeed::Radau) {
         let wrapped = |member: Member| {
             let n = member.inputs.len();
-            member.wrapped(|inner| Box::new(EndpointSubstep::new(inner, n)))
+            member.wrapped(|inner| Box::new(RadauSubstep::new(inner, n)))
         };
         network.members = network.members.into_iter().map(wrapped).collect();
     }

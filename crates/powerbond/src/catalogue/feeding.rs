@@ -6,7 +6,7 @@ use crate::source::At;
 use powerbond_core::feed_through::identify::MOST_INPUTS;
 use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{Member, Names, Network};
-use powerbond_core::subsystem::endpoint_substep::EndpointSubstep;
+use powerbond_core::subsystem::radau::RadauSubstep;
 use std::collections::BTreeSet;
 
 /// What a subsystem that takes values only is given of a held input.
@@ -16,9 +16,9 @@ pub enum Feeding {
     Value,
     /// The mean over the step.
     Mean,
-    /// Two sub-steps: the second one, of a tenth of the step, has the value at the end.
-    EndpointSubstep,
-    /// The mean where nothing feeds through, the tail where sub-steps are possible, else the mean.
+    /// Two sub-steps, `2h/3` and `h/3`, the second one with the value at the end.
+    Radau,
+    /// Radau's sub-steps where they are possible, else the mean.
     Auto,
 }
 
@@ -26,7 +26,7 @@ impl Word for Feeding {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("value", Feeding::Value),
         ("mean", Feeding::Mean),
-        ("tail", Feeding::EndpointSubstep),
+        ("radau", Feeding::Radau),
         ("auto", Feeding::Auto),
     ];
 }
@@ -101,7 +101,7 @@ pub fn feeds_through(member: &Member) -> bool {
     member.may_feed_through()
 }
 
-/// Wraps members that take values only and are to be fed with a tail; what the inputs of each member are given.
+/// Wraps members that take values only and are to be fed in two sub-steps; what the inputs of each member are given.
 pub fn feeds(
     network: &mut Network,
     names: &Names,
@@ -116,28 +116,27 @@ pub fn feeds(
             _ if takes > 0 => InputFeed::Derivatives(takes),
             Feeding::Value => InputFeed::Value,
             Feeding::Mean => InputFeed::Mean,
-            Feeding::EndpointSubstep if !may_sub_step(member) => {
+            Feeding::Radau if !may_sub_step(member) => {
                 return Err(Error::input(
                     wanted.place(),
                     format!(
-                        "`{}` cannot be sub-stepped, so `values_only = \"tail\"` is not supported. Use \"auto\" or \"mean\"",
+                        "`{}` cannot be sub-stepped, so `values_only = \"radau\"` is not supported. Use \"auto\" or \"mean\"",
                         names.subsystems[s]
                     ),
                 ));
             }
-            Feeding::EndpointSubstep => InputFeed::EndpointSubstep,
-            Feeding::Auto if !feeds_through(member) => InputFeed::Mean,
-            // Also where it is refreshed: between communication points it has the better input, too.
-            Feeding::Auto if may_sub_step(member) => InputFeed::EndpointSubstep,
-            Feeding::Auto if refreshed.contains(&s) => InputFeed::Mean,
+            Feeding::Radau => InputFeed::Radau,
+            // Also where it is refreshed or nothing feeds through: between communication points it has the better input, too.
+            Feeding::Auto if may_sub_step(member) => InputFeed::Radau,
+            Feeding::Auto if refreshed.contains(&s) || !feeds_through(member) => InputFeed::Mean,
             Feeding::Auto => InputFeed::Dithered,
         });
     }
     let members = std::mem::take(&mut network.members).into_iter().zip(&by_member);
     let fed = members.map(|(member, feed)| {
         let n = member.inputs.len();
-        if *feed == InputFeed::EndpointSubstep {
-            member.wrapped(|simulator| Box::new(EndpointSubstep::new(simulator, n)))
+        if *feed == InputFeed::Radau {
+            member.wrapped(|simulator| Box::new(RadauSubstep::new(simulator, n)))
         } else {
             member
         }

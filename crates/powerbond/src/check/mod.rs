@@ -550,7 +550,7 @@ fn capabilities(system: &System, assembled: &Assembled) -> Vec<MethodCheck> {
 /// Whether a subsystem takes values only and follows derivatives because it is crossed in two sub-steps.
 fn has_tail(assembled: &Assembled, s: usize) -> bool {
     let mut inputs = assembled.engine.network().members[s].inputs.clone();
-    inputs.any(|i| assembled.feeds[i] == InputFeed::EndpointSubstep)
+    inputs.any(|i| assembled.feeds[i] == InputFeed::Radau)
 }
 
 fn method(

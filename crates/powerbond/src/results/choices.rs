@@ -26,7 +26,7 @@ pub struct SubsystemChoice {
     pub class: &'static str,
     /// The class in words.
     pub able: &'static str,
-    /// What it is given of held inputs: `derivatives`, `tail`, `mean`, `dithered mean`, `value` or, without inputs, `nothing`.
+    /// What it is given of held inputs: `derivatives`, `radau`, `mean`, `dithered mean`, `value` or, without inputs, `nothing`.
     pub fed: &'static str,
     /// How its feed-through is kept fresh: `none` to keep, `refreshed`, `identified` or `as stepped`.
     pub feed_through: &'static str,
@@ -72,7 +72,7 @@ pub fn choices(assembled: &Assembled) -> Choices {
             able: assembled.classes[s].about(),
             fed: member.inputs.clone().next().map_or("nothing", |i| match assembled.feeds[i] {
                 InputFeed::Derivatives(_) => "derivatives",
-                InputFeed::EndpointSubstep => "tail",
+                InputFeed::Radau => "radau",
                 InputFeed::Mean => "mean",
                 InputFeed::Dithered => "dithered mean",
                 InputFeed::Value => "value",

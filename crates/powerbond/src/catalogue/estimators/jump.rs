@@ -52,7 +52,8 @@ impl Make<Option<Box<dyn ErrorEstimator>>> for Jump {
         _written: &Written,
         context: &Context<'_>,
     ) -> Result<Option<Box<dyn ErrorEstimator>>, Error> {
-        let values_only = context.feeds.iter().map(|f| !matches!(f, InputFeed::Derivatives(_))).collect();
+        let follows = |feed: &InputFeed| matches!(feed, InputFeed::Derivatives(_) | InputFeed::Radau);
+        let values_only = context.feeds.iter().map(|feed| !follows(feed)).collect();
         let groups = estimator::Jump::groups(context.network, |i| is_discrete(context.network, i));
         let small = 10.0 * FIRST_STEP * context.duration;
         Ok(Some(Box::new(estimator::Jump::new(self.tolerance, &groups, values_only, small))))

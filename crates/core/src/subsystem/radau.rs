@@ -1,30 +1,33 @@
-//! Two sub-steps instead of one for a subsystem that takes values only: it ends with the right input.
+//! Radau's two sub-steps for a subsystem that takes values only: the right mean, the right moment, the right end.
 
 use crate::subsystem::wrapper::Wrapper;
 use crate::subsystem::{Advance, Binding, Info, Inputs, Span, StepEvent, Subsystem, SubsystemError};
 
-/// The share of the step that is left for the tail.
-const TAIL: f64 = 0.1;
+/// The share of the step that the second sub-step has: Radau's nodes for two stages are 1/3 and 1 (Hairer, Wanner, IV.5).
+const LAST: f64 = 1.0 / 3.0;
 
-/// Lets a subsystem that takes values only follow a polynomial p: `0.9 h` with the value that gives the whole step the mean of p,
-/// then `0.1 h` with `p(h)`, so that what feeds through is read at the right input.
-pub struct EndpointSubstep {
+/// Lets a subsystem that takes values only follow a polynomial `p(τ) = p0 + p1 τ + p2 τ²`: `2h/3` with `p0 + p1 h/4`, then `h/3` with
+/// `p(h)`.
+///
+/// Two constants with the mean and the first moment of p over the step: states at its end are right to the order that p itself gives,
+/// where a held mean lacks the moment `h³ u'/12` and stays of second order. Outputs that feed the input through are read at `p(h)`.
+pub struct RadauSubstep {
     inner: Box<dyn Subsystem>,
     info: Info,
     body: Vec<f64>,
     end: Vec<f64>,
 }
 
-impl EndpointSubstep {
+impl RadauSubstep {
     /// Wrapper a subsystem that can be sub-stepped and has `inputs` bound inputs.
     pub fn new(inner: Box<dyn Subsystem>, inputs: usize) -> Self {
         let mut info = inner.info().clone();
         info.capabilities.input_derivatives = 2;
-        EndpointSubstep { inner, info, body: vec![0.0; inputs], end: vec![0.0; inputs] }
+        RadauSubstep { inner, info, body: vec![0.0; inputs], end: vec![0.0; inputs] }
     }
 }
 
-impl Wrapper for EndpointSubstep {
+impl Wrapper for RadauSubstep {
     fn inner(&self) -> &dyn Subsystem {
         self.inner.as_ref()
     }
@@ -50,19 +53,17 @@ impl Wrapper for EndpointSubstep {
         }
         let h = span.h;
         for i in 0..u.value.len() {
-            let curvature = u.curvature.get(i).copied().unwrap_or(0.0);
-            let mean = u.value[i] + h * (0.5 * u.slope[i] + h * curvature / 6.0);
             self.end[i] = u.at(i, h);
-            self.body[i] = (mean - TAIL * self.end[i]) / (1.0 - TAIL);
+            self.body[i] = u.value[i] + 0.25 * h * u.slope[i];
         }
-        let middle = span.end - TAIL * h;
+        let middle = span.end - LAST * h;
         let body = Span { start: span.start, end: middle, h: middle - span.start };
-        let tail = Span { start: middle, end: span.end, h: span.end - middle };
+        let last = Span { start: middle, end: span.end, h: span.end - middle };
         let first = self.inner.advance(body, Inputs::constant(&self.body), y)?;
         if first.reached < body.end - 1e-9 * body.h {
             return Ok(first);
         }
-        let second = self.inner.advance(tail, Inputs::constant(&self.end), y)?;
+        let second = self.inner.advance(last, Inputs::constant(&self.end), y)?;
         let next_event = second.next_event.or(first.next_event.filter(|&t| t > span.end));
         // An event at the end of the first sub-step has been handled in the second one.
         let event = second.event.max(first.event.min(StepEvent::Handled));

@@ -18,7 +18,6 @@ mod text;
 mod tune;
 
 use clap::{Parser, Subcommand};
-use powerbond::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Co-simulation that measures the energy of the coupling.
@@ -40,11 +39,12 @@ const AFTER_HELP: &str = "\
 Start with:  powerbond run examples/quarter-car
 
 Exit codes:
-  0 success                  5 an FMU ended the process
+  0 success                  6 deadline exceeded, or hung
   1 internal error           7 no convergence or a limit exceeded
   2 wrong usage              8 output error
-  3 invalid input          130 stopped by Ctrl-C
-  4 model error            143 terminated";
+  3 invalid input          129 hangup
+  4 model error            130 stopped by Ctrl-C
+  5 an FMU crashed         143 terminated";
 
 #[derive(Subcommand)]
 enum Command {
@@ -79,7 +79,13 @@ enum Command {
 
 fn main() {
     let arguments = Arguments::parse();
-    powerbond::fmi::process::guard();
+    // A file that grows over a limit is an error of writing, not the end of the process. Where this fails it ends it, as ever.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
+    // A supervisor sees by itself how its worker ends.
+    if !powerbond_worker::is_worker() {
+        powerbond::fmi::process::guard();
+    }
     // A panic is a bug of ours, and told as one by its own message.
     let code = catch_unwind(AssertUnwindSafe(|| run(&arguments))).unwrap_or(1);
     powerbond::fmi::process::leave(code)
@@ -100,10 +106,7 @@ fn run(Arguments { verbose, command }: &Arguments) -> u8 {
         Command::Methods(arguments) => methods::main(arguments),
     });
     result.unwrap_or_else(|error| {
-        match &error {
-            Error::Input(problems) => problems.lines().for_each(|line| eprintln!("error: {line}")),
-            other => eprintln!("error: {other}"),
-        }
+        eprint!("{}", text::error(&error));
         error.exit_code()
     })
 }

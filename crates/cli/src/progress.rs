@@ -1,26 +1,27 @@
 //! Progress of a run: a bar on a terminal, JSON lines for machines, and the way out on Ctrl-C.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use powerbond::Error;
 use powerbond::core::observe::{Flow, Observer, StartView, StepReport};
 use powerbond::core::step::StepView;
-use powerbond::{Error, System, Verify};
+use powerbond_worker::{Listener, Progress};
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Watches a run: shows how far it is and stops it when the user asks.
+/// Shows how far a run is, and knows whether the user wants it to stop.
 pub struct Watch {
-    start: f64,
-    stop: f64,
-    /// Runs that are planned, and those that have begun.
-    runs: u32,
-    begun_runs: u32,
     bar: Option<ProgressBar>,
     json: bool,
+    quiet: bool,
     begun: Instant,
     shown: Instant,
     signal: Arc<AtomicUsize>,
+    /// Of the run in this process.
+    span: (f64, f64),
+    /// Which run it is, of several that verify one.
+    run: u32,
 }
 
 /// Steps between two looks at the clock.
@@ -30,17 +31,22 @@ const JSON_EVERY: Duration = Duration::from_millis(500);
 
 /// The signal that asked the command to stop, as soon as there is one; 0 until then.
 pub fn caught() -> Result<Arc<AtomicUsize>, Error> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
     let signal = Arc::new(AtomicUsize::new(0));
-    for number in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    #[cfg(unix)]
+    let numbers = [SIGINT, SIGTERM, signal_hook::consts::SIGHUP];
+    #[cfg(not(unix))]
+    let numbers = [SIGINT, SIGTERM];
+    for number in numbers {
         signal_hook::flag::register_usize(number, signal.clone(), number as usize)
-            .map_err(|e| Error::input(None, format!("cannot handle Ctrl-C: {e}")))?;
+            .map_err(|e| Error::input(None, format!("cannot handle signal {number}: {e}")))?;
     }
     Ok(signal)
 }
 
 impl Watch {
-    /// Watches the runs of `system`: one, or those that verify it. A bar appears on a terminal unless `json` or `quiet`.
-    pub fn new(system: &System, json: bool, quiet: bool) -> Result<Self, Error> {
+    /// Watches a run. A bar appears on a terminal unless `json` or `quiet`.
+    pub fn new(json: bool, quiet: bool) -> Result<Self, Error> {
         let signal = caught()?;
         let bar = (!json && !quiet && std::io::stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
@@ -49,22 +55,7 @@ impl Watch {
             bar
         });
         let now = Instant::now();
-        let runs = match system.verdict.verify_by() {
-            None => 1,
-            Some(Verify::Halves) => 2,
-            Some(Verify::Quarters) => 3,
-        };
-        Ok(Watch {
-            start: system.simulation.start.value,
-            stop: f64::NAN,
-            runs,
-            begun_runs: 0,
-            bar,
-            json,
-            begun: now,
-            shown: now,
-            signal,
-        })
+        Ok(Watch { bar, json, quiet, begun: now, shown: now, signal, span: (0.0, 0.0), run: 0 })
     }
 
     /// The exit code if the user stopped the run.
@@ -82,20 +73,28 @@ impl Watch {
         }
     }
 
-    fn show(&mut self, step: &StepView<'_>, report: &StepReport<'_>) {
-        let t = step.span.end;
-        let done = ((t - self.start) / (self.stop - self.start)).clamp(0.0, 1.0);
+    fn is_due(&self) -> bool {
+        let every = if self.json { JSON_EVERY } else { BAR_EVERY };
+        (self.bar.is_some() || self.json) && self.shown.elapsed() >= every
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        self.shown = Instant::now();
+        let Progress { run, start, stop, time: t, step_size, norm, steps } = *progress;
+        if run != self.run {
+            (self.run, self.begun) = (run, Instant::now());
+        }
+        let done = ((t - start) / (stop - start)).clamp(0.0, 1.0);
         let seconds = self.begun.elapsed().as_secs_f64();
-        let norm = report.estimates.first().map(|e| e.norm);
         if let Some(bar) = &self.bar {
             bar.set_position((1000.0 * done) as u64);
             let error = norm.map_or(String::new(), |e| format!("  error {}", crate::text::significant(e)));
             bar.set_message(format!(
                 "{}t = {}  h = {}{error}  {}× real time  {} left",
-                if self.runs > 1 { format!("run {}  ", self.begun_runs) } else { String::new() },
+                if run > 1 { format!("run {run}  ") } else { String::new() },
                 crate::text::quantity(t, "s"),
-                crate::text::quantity(step.span.h, "s"),
-                crate::text::significant((t - self.start) / seconds),
+                crate::text::quantity(step_size, "s"),
+                crate::text::significant((t - start) / seconds),
                 // At the pace of the whole run so far.
                 indicatif::HumanDuration(
                     Duration::try_from_secs_f64(seconds / done - seconds).unwrap_or(Duration::MAX)
@@ -104,7 +103,7 @@ impl Watch {
         }
         if self.json {
             let line = serde_json::json!({
-                "event": "progress", "run": self.begun_runs, "time": t, "done": done, "steps": report.number, "step_size": step.span.h,
+                "event": "progress", "run": run, "time": t, "done": done, "steps": steps, "step_size": step_size,
                 "error": norm, "seconds": seconds,
             });
             // A full disk behind stdout is reported with the summary.
@@ -113,29 +112,54 @@ impl Watch {
     }
 }
 
+/// Of a run in this process.
 impl Observer for Watch {
     fn started(&mut self, start: &StartView<'_>) -> Flow {
-        (self.start, self.stop, self.begun) = (start.t, start.stop, Instant::now());
-        self.begun_runs += 1;
+        self.span = (start.t, start.stop);
+        (self.run, self.begun) = (self.run + 1, Instant::now());
         if self.interrupted() { Flow::Stop } else { Flow::Continue }
     }
 
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
-        if self.signal.load(Ordering::Relaxed) != 0 {
+        if self.interrupted() {
             return Flow::Stop;
         }
-        let every = if self.json { JSON_EVERY } else { BAR_EVERY };
-        if (self.bar.is_some() || self.json)
-            && report.number.is_multiple_of(STRIDE)
-            && self.shown.elapsed() >= every
-        {
-            self.shown = Instant::now();
-            self.show(step, report);
+        if report.number.is_multiple_of(STRIDE) && self.is_due() {
+            self.show(&Progress {
+                run: self.run,
+                start: self.span.0,
+                stop: self.span.1,
+                time: step.span.end,
+                step_size: step.span.h,
+                norm: report.estimates.first().map(|e| e.norm),
+                steps: report.number,
+            });
         }
         Flow::Continue
     }
 
     fn interrupted(&self) -> bool {
         self.signal.load(Ordering::Relaxed) != 0
+    }
+}
+
+/// Of a run in a worker process.
+impl Listener for Watch {
+    fn progress(&mut self, progress: &Progress) {
+        if progress.steps > 0 && self.is_due() {
+            self.show(progress);
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None if self.quiet => {}
+            None => eprintln!("{text}"),
+        }
+    }
+
+    fn signal(&self) -> Option<u8> {
+        Some(self.signal.load(Ordering::Relaxed) as u8).filter(|&signal| signal != 0)
     }
 }

@@ -2,15 +2,18 @@
 
 use crate::progress::Watch;
 use crate::text::{print, quantity, significant, table};
+use powerbond::core::observe::Observer;
 use powerbond::number::percent;
 use powerbond::report::REPORT;
 use powerbond::results::{FINER, RunFolder, Summary, VerdictSummary, Verification, Wanted};
 use powerbond::table::Format;
 use powerbond::{Done, Error, Output, RealTime, RunOptions, System, TABLES, Verify};
+use powerbond_worker::{Ending, Limits, Report, Worker};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Options of `run`.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct Arguments {
     /// A system file, a folder with `system.toml`, or a single FMU
     system: PathBuf,
@@ -112,6 +115,15 @@ pub struct Arguments {
     /// Also write report.html to the folder of the results
     #[arg(long)]
     report: bool,
+    /// Kill the run and exit with 6 if it takes longer, in s of wall-clock time
+    #[arg(long, value_name = "S", value_parser = crate::text::factor)]
+    timeout: Option<f64>,
+    /// Kill the run and exit with 6 if a single call of an FMU takes longer, in s of wall-clock time
+    #[arg(long, value_name = "S", value_parser = crate::text::factor)]
+    call_timeout: Option<f64>,
+    /// Run the FMUs in this process, as a debugger needs it; a crash then takes results along
+    #[arg(long)]
+    in_process: bool,
     /// Print JSON lines: progress, then the summary as the last one
     #[arg(long)]
     json: bool,
@@ -120,70 +132,183 @@ pub struct Arguments {
     quiet: bool,
 }
 
-/// Runs the command.
+/// Runs the command: in this process if it is a worker or if that was asked for, else in a worker that it supervises.
 pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
-    let options = RunOptions {
-        begin_time: arguments.begin_time,
-        end_time: arguments.end_time,
-        duration: arguments.duration,
-        step_size: arguments.step_size,
-        output_interval: arguments.output_interval,
-        output_dir: arguments.output_dir.clone(),
-        overwrite: arguments.overwrite,
-        method: arguments.method.clone(),
-        set: arguments.set.clone(),
-        params: arguments.params.clone(),
-        scenario: arguments.scenario.clone(),
-        real_time: arguments.real_time,
-        worker_threads: arguments.worker_threads.into(),
-        tolerance: arguments.tolerance,
-        input: arguments.input.clone(),
-        allow_nonfinite: arguments.allow_nonfinite,
-        jumps: arguments.jumps,
-        format: arguments.format.as_deref().and_then(Format::named),
-        output: arguments.output.clone(),
-        max_error: arguments.max_error,
-        max_energy_residual: arguments.max_energy_residual,
-        verify: arguments.verify.as_deref().map(|by| match by {
-            "quarters" => Verify::Quarters,
-            _ => Verify::Halves,
-        }),
-        error: arguments.error,
+    if let Some(worker) = Worker::here() {
+        return Ok(work(arguments, worker));
+    }
+    let mut watch = Watch::new(arguments.json, arguments.quiet || logs)?;
+    if arguments.in_process || !powerbond_worker::is_supported() {
+        let limits = [(arguments.timeout, "--timeout"), (arguments.call_timeout, "--call-timeout")];
+        if let Some((_, option)) = limits.into_iter().find(|(limit, _)| limit.is_some()) {
+            let message = format!("`{option}` needs a worker process, and this run is in this process");
+            return Err(Error::input(None, message));
+        }
+        let done = arguments.run(Output::default(), &mut watch);
+        watch.clear();
+        let done = done?;
+        let report = arguments.report_of(&done)?;
+        arguments.page(done.folder.as_ref().map(RunFolder::path))?;
+        show(&report)?;
+        return Ok(watch.stopped_by().filter(|_| report.code == 0).unwrap_or(report.code));
+    }
+    let limits = Limits {
+        run: arguments.timeout.map(Duration::from_secs_f64),
+        call: arguments.call_timeout.map(Duration::from_secs_f64),
     };
-    let system = options.apply(&System::load(&arguments.system)?)?;
-    let wanted = Wanted { report: arguments.report, ..options.wanted(&system) };
-    let mut watch = Watch::new(&system, arguments.json, arguments.quiet || logs)?;
-    // What goes wrong in the run is told below, after everything that was computed is on disk.
-    let done = powerbond::verify::run(&system, Output::folder(wanted), &mut watch);
+    let ending = powerbond_worker::supervise(std::env::args_os().skip(1), limits, &mut watch);
     watch.clear();
-    let Done { summary, error, folder, .. } = done?;
-    let folder = folder.ok_or_else(|| Error::input(None, "missing folder of the results"))?;
-    if arguments.report {
-        let report = folder.path().join(REPORT);
-        powerbond::report::write(&[folder.path().to_owned()], &report, arguments.overwrite)?;
+    let cannot = |e| Error::input(None, format!("cannot start the worker process: {e}; try `--in-process`"));
+    match ending.map_err(cannot)? {
+        Ending::Reported { report, trouble, folder } => {
+            arguments.page(folder.as_deref())?;
+            show(&report)?;
+            match trouble {
+                Some(error) if matches!(error, Error::Deadline(_)) => {
+                    eprintln!("error: {error}");
+                    Ok(error.exit_code())
+                }
+                Some(error) => {
+                    eprintln!("warning: after the run was complete: {error}");
+                    Ok(report.code)
+                }
+                None => Ok(report.code),
+            }
+        }
+        Ending::Failed { error, folder } => {
+            eprintln!("error: {error}");
+            say_where(folder.as_deref());
+            Ok(error.exit_code())
+        }
+        Ending::Stopped { signal, folder } => {
+            say_where(folder.as_deref());
+            Ok(128 + signal)
+        }
     }
-    if arguments.json {
-        let line =
-            serde_json::to_string(&summary).map_err(|e| Error::output(Path::new("stdout"), &e.into()))?;
-        // Where it is comes first: the default folder may have been in use.
-        let path = serde_json::json!(folder.path());
-        print(&format!("{{\"folder\":{path},{}\n", &line[1..]))?;
-    } else if !arguments.quiet && error.is_none() {
-        print(&describe(&summary, &folder))?;
+}
+
+fn say_where(folder: Option<&Path>) {
+    match folder {
+        Some(folder) => eprintln!("results until then are in {}", folder.display()),
+        None => eprintln!("there are no results: the run had not begun"),
     }
-    if !arguments.quiet {
-        summary.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+}
+
+fn show(report: &Report) -> Result<(), Error> {
+    print(&report.out)?;
+    eprint!("{}", report.err);
+    Ok(())
+}
+
+/// As the worker of a supervisor.
+fn work(arguments: &Arguments, mut worker: Worker) -> u8 {
+    let stopped = worker;
+    let told = move |mut report: Report| {
+        if let (0, Some(code)) = (report.code, stopped.stopped_by()) {
+            report.code = code;
+        }
+        stopped.report(&report);
+        report.code
+    };
+    let later = arguments.clone();
+    // Told before FMUs are: one that fails when it is terminated takes nothing along.
+    let concluded = move |summary: &Summary, folder: Option<&RunFolder>, error: Option<&Error>| {
+        let _ = folder.map(|folder| later.report_on(summary, folder, error).map(told));
+    };
+    let output =
+        Output { backups: Some(worker.backups()), concluded: Some(Box::new(concluded)), ..Output::default() };
+    let report = arguments.run(output, &mut worker).and_then(|done| arguments.report_of(&done));
+    told(report.unwrap_or_else(|error| Report {
+        code: error.exit_code(),
+        err: crate::text::error(&error),
+        ..Report::default()
+    }))
+}
+
+impl Arguments {
+    /// Runs the system, its results in a folder.
+    fn run(&self, output: Output, observer: &mut dyn Observer) -> Result<Done, Error> {
+        let options = RunOptions {
+            begin_time: self.begin_time,
+            end_time: self.end_time,
+            duration: self.duration,
+            step_size: self.step_size,
+            output_interval: self.output_interval,
+            output_dir: self.output_dir.clone(),
+            overwrite: self.overwrite,
+            method: self.method.clone(),
+            set: self.set.clone(),
+            params: self.params.clone(),
+            scenario: self.scenario.clone(),
+            real_time: self.real_time,
+            worker_threads: self.worker_threads.into(),
+            tolerance: self.tolerance,
+            input: self.input.clone(),
+            allow_nonfinite: self.allow_nonfinite,
+            jumps: self.jumps,
+            format: self.format.as_deref().and_then(Format::named),
+            output: self.output.clone(),
+            max_error: self.max_error,
+            max_energy_residual: self.max_energy_residual,
+            verify: self.verify.as_deref().map(|by| match by {
+                "quarters" => Verify::Quarters,
+                _ => Verify::Halves,
+            }),
+            error: self.error,
+        };
+        let system = options.apply(&System::load(&self.system)?)?;
+        let wanted = Wanted { report: self.report, ..options.wanted(&system) };
+        let output = Output { memory: false, folder: Some(wanted), ..output };
+        // What goes wrong in the run is told later, after everything that was computed is on disk.
+        powerbond::verify::run(&system, output, observer)
     }
-    if let Some(error) = error {
-        eprintln!("error: {error}");
-        eprintln!("results until then are in {}", folder.path().display());
-        return Ok(error.exit_code());
+
+    /// The page of the run, if it was asked for.
+    fn page(&self, folder: Option<&Path>) -> Result<(), Error> {
+        match folder.filter(|_| self.report) {
+            Some(folder) => {
+                powerbond::report::write(&[folder.to_owned()], &folder.join(REPORT), self.overwrite).map(drop)
+            }
+            None => Ok(()),
+        }
     }
-    if let Some(code) = watch.stopped_by() {
-        return Ok(code);
+
+    fn report_of(&self, done: &Done) -> Result<Report, Error> {
+        let folder = done.folder.as_ref();
+        let folder = folder.ok_or_else(|| Error::input(None, "missing folder of the results"))?;
+        self.report_on(&done.summary, folder, done.error.as_ref())
     }
-    summary.exceeded.iter().for_each(|message| eprintln!("error: {message}"));
-    Ok(if summary.exceeded.is_empty() { 0 } else { 7 })
+
+    /// What a run that is complete came to, in words or as JSON.
+    fn report_on(
+        &self,
+        summary: &Summary,
+        folder: &RunFolder,
+        error: Option<&Error>,
+    ) -> Result<Report, Error> {
+        let mut report = Report::default();
+        if self.json {
+            let line =
+                serde_json::to_string(&summary).map_err(|e| Error::output(Path::new("stdout"), &e.into()))?;
+            // Where it is comes first: the default folder may have been in use.
+            let path = serde_json::json!(folder.path());
+            report.out = format!("{{\"folder\":{path},{}\n", &line[1..]);
+        } else if !self.quiet && error.is_none() {
+            report.out = describe(summary, folder);
+        }
+        if !self.quiet {
+            summary.warnings.iter().for_each(|warning| report.err += &format!("warning: {warning}\n"));
+        }
+        if let Some(error) = error {
+            report.err += &crate::text::error(error);
+            report.err += &format!("results until then are in {}\n", folder.path().display());
+            report.code = error.exit_code();
+        } else if summary.outcome != "stopped" && !summary.exceeded.is_empty() {
+            summary.exceeded.iter().for_each(|message| report.err += &format!("error: {message}\n"));
+            report.code = 7;
+        }
+        Ok(report)
+    }
 }
 
 /// The summary in words.

@@ -32,6 +32,14 @@ pub fn print(text: &str) -> Result<(), Error> {
     }
 }
 
+/// Lines for stderr about an error: one for each problem of an input.
+pub fn error(error: &Error) -> String {
+    match error {
+        Error::Input(problems) => problems.lines().map(|line| format!("error: {line}\n")).collect(),
+        other => format!("error: {other}\n"),
+    }
+}
+
 /// Four significant digits, an SI prefix and the unit: `2.874 ms`.
 pub fn quantity(x: f64, unit: &str) -> String {
     if x == 0.0 || !x.is_finite() {

@@ -10,8 +10,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("export", &["core", "models", "fmi", "models-fmu"]),
     ("models-fmu", &["export", "models"]),
     ("powerbond", &["core", "fmi", "models"]),
+    ("worker", &["powerbond"]),
     ("bench", &["powerbond"]),
-    ("cli", &["powerbond", "bench", "export", "models-fmu"]),
+    ("cli", &["powerbond", "worker", "bench", "export", "models-fmu"]),
 ];
 
 fn crates() -> PathBuf {

@@ -368,8 +368,7 @@ impl Subsystem for Lag {
 fn radau_sub_steps_are_of_third_order_where_the_mean_is_of_second() {
     let end = |n: u32, radau: bool| {
         let inner = Lag::boxed();
-        let mut lag: Box<dyn Subsystem> =
-            if radau { Box::new(RadauSubstep::new(inner, 1)) } else { inner };
+        let mut lag: Box<dyn Subsystem> = if radau { Box::new(RadauSubstep::new(inner, 1)) } else { inner };
         let mut y = [0.0];
         for k in 0..n {
             let span = Span { start: 0.0, end: 1.0, h: 1.0 }.part(k, n);

@@ -4,6 +4,7 @@ use crate::description::{Kind, Version};
 use crate::log::Environment;
 use crate::numbers::Numbers;
 use crate::status::OK;
+use crate::trace::{Call, Trace};
 use crate::{fmi1, fmi2, fmi3};
 use std::ffi::{c_char, c_int, c_void};
 
@@ -140,68 +141,80 @@ impl Calls {
         each!(self, instance => instance.environment())
     }
 
+    #[inline(always)]
+    pub fn trace(&self) -> &Trace {
+        &self.environment().trace
+    }
+
     /// Sets scalars.
     #[inline(always)]
     pub fn set_reals(&self, references: &[u32], values: &[f64]) -> c_int {
         assert_eq!(references.len(), values.len(), "wrong number of inputs");
-        each!(self, instance => instance.set_reals(references, values))
+        self.trace().during(Call::Set, || each!(self, instance => instance.set_reals(references, values)))
     }
 
     /// Reads scalars.
     #[inline(always)]
     pub fn get_reals(&self, references: &[u32], values: &mut [f64]) -> c_int {
         assert_eq!(references.len(), values.len(), "wrong number of outputs");
-        each!(self, instance => instance.get_reals(references, values))
+        self.trace().during(Call::Get, || each!(self, instance => instance.get_reals(references, values)))
     }
 
     pub fn set(&self, kind: Kind, references: &[u32], values: &Numbers) -> c_int {
-        each!(self, instance => instance.set(kind, references, values))
+        self.trace().during(Call::Set, || each!(self, instance => instance.set(kind, references, values)))
     }
 
     pub fn get(&self, kind: Kind, references: &[u32], values: &mut Numbers) -> c_int {
-        each!(self, instance => instance.get(kind, references, values))
+        self.trace().during(Call::Get, || each!(self, instance => instance.get(kind, references, values)))
     }
 
     /// Sets the texts of a variable, as many as it has elements.
     pub fn set_texts(&self, reference: u32, values: &[*const c_char]) -> c_int {
-        each!(self, instance => instance.set_texts(reference, values))
+        self.trace().during(Call::Set, || each!(self, instance => instance.set_texts(reference, values)))
     }
 
     /// Reads the texts of a variable, as many as it has elements; they belong to the FMU.
     pub fn get_texts(&self, reference: u32, values: &mut [*const c_char]) -> c_int {
-        each!(self, instance => instance.get_texts(reference, values))
+        self.trace().during(Call::Get, || each!(self, instance => instance.get_texts(reference, values)))
     }
 
     /// Sets the binaries of a variable, as many as it has elements.
     pub fn set_binaries(&self, reference: u32, sizes: &[usize], values: &[*const u8]) -> c_int {
-        match self {
+        self.trace().during(Call::Set, || match self {
             Calls::Fmi3(instance) => instance.set_binaries(reference, sizes, values),
             _ => crate::status::MISSING,
-        }
+        })
     }
 
     /// Reads the binaries of a variable, as many as it has elements; they belong to the FMU.
     pub fn get_binaries(&self, reference: u32, sizes: &mut [usize], values: &mut [*const u8]) -> c_int {
-        match self {
+        self.trace().during(Call::Get, || match self {
             Calls::Fmi3(instance) => instance.get_binaries(reference, sizes, values),
             _ => crate::status::MISSING,
-        }
+        })
     }
 
     /// Into initialization mode, or for FMI 1 through it.
     pub fn enter_initialization(&self, experiment: &Experiment) -> c_int {
-        each!(self, instance => instance.enter_initialization(experiment))
+        self.trace().during(
+            Call::EnterInitialization,
+            || each!(self, instance => instance.enter_initialization(experiment)),
+        )
     }
 
     pub fn exit_initialization(&self) -> c_int {
-        each!(self, instance => instance.exit_initialization())
+        self.trace()
+            .during(Call::ExitInitialization, || each!(self, instance => instance.exit_initialization()))
     }
 
     /// `is_final` promises that no state before `t` will be set again. Anything but OK is told by `last_step`: an
     /// uneventful step, which is nearly every one, returns one number and nothing through memory.
     #[inline(always)]
     pub fn step(&self, t: f64, h: f64, is_final: bool) -> c_int {
-        each!(self, instance => instance.step(t, h, is_final))
+        self.trace().begin_step(t);
+        let code = each!(self, instance => instance.step(t, h, is_final));
+        self.trace().end();
+        code
     }
 
     /// The three calls of an uneventful step at once. Returns the first call that did not answer OK, and its answer.
@@ -216,16 +229,22 @@ impl Calls {
         assert!(inputs.0.len() == inputs.1.len(), "wrong number of inputs");
         assert!(outputs.0.len() == outputs.1.len(), "wrong number of outputs");
         let expect = |code: c_int, stage: Stage| if code == OK { Ok(()) } else { Err((stage, code)) };
-        each!(self, instance => {
+        let trace = self.trace();
+        let done = each!(self, instance => (|| {
             if !inputs.0.is_empty() {
+                trace.begin(Call::Set);
                 expect(instance.set_reals(inputs.0, inputs.1), Stage::Inputs)?;
             }
+            trace.begin_step(t);
             expect(instance.step(t, h, is_final), Stage::Step)?;
             if !outputs.0.is_empty() {
+                trace.begin(Call::Get);
                 expect(instance.get_reals(outputs.0, outputs.1), Stage::Outputs)?;
             }
             Ok(())
-        })
+        })());
+        trace.end();
+        done
     }
 
     /// What the last step came to, if it was not simply OK.
@@ -234,61 +253,71 @@ impl Calls {
     }
 
     pub fn set_input_derivatives(&self, references: &[u32], orders: &[c_int], values: &[f64]) -> c_int {
-        match self {
+        self.trace().during(Call::InputDerivatives, || match self {
             Calls::Fmi1(instance) => instance.set_input_derivatives(references, orders, values),
             Calls::Fmi2(instance) => instance.set_input_derivatives(references, orders, values),
             Calls::Fmi3(_) => crate::status::MISSING,
-        }
+        })
     }
 
     /// Derivatives of outputs: an order per variable, a value per element.
     pub fn output_derivatives(&self, references: &[u32], orders: &[c_int], values: &mut [f64]) -> c_int {
-        each!(self, instance => instance.output_derivatives(references, orders, values))
+        self.trace().during(
+            Call::OutputDerivatives,
+            || each!(self, instance => instance.output_derivatives(references, orders, values)),
+        )
     }
 
     pub fn directional(&self, direction: Direction<'_>) -> c_int {
-        match self {
+        self.trace().during(Call::Directional, || match self {
             Calls::Fmi1(_) => crate::status::MISSING,
             Calls::Fmi2(instance) => instance.directional(direction),
             Calls::Fmi3(instance) => instance.directional(direction),
-        }
+        })
     }
 
     /// Keeps the state in `slot`, reusing what is there.
     pub fn get_state(&self, slot: &mut *mut c_void) -> c_int {
-        match self {
+        self.trace().during(Call::GetState, || match self {
             Calls::Fmi1(_) => crate::status::MISSING,
             Calls::Fmi2(instance) => instance.get_state(slot),
             Calls::Fmi3(instance) => instance.get_state(slot),
-        }
+        })
     }
 
     pub fn set_state(&self, slot: *mut c_void) -> c_int {
-        match self {
+        self.trace().during(Call::SetState, || match self {
             Calls::Fmi1(_) => crate::status::MISSING,
             Calls::Fmi2(instance) => instance.set_state(slot),
             Calls::Fmi3(instance) => instance.set_state(slot),
-        }
+        })
     }
 
     pub fn free_state(&self, slot: &mut *mut c_void) {
-        match self {
+        self.trace().during(Call::SetState, || match self {
             Calls::Fmi1(_) => {}
             Calls::Fmi2(instance) => instance.free_state(slot),
             Calls::Fmi3(instance) => instance.free_state(slot),
-        }
+        })
     }
 
     pub fn terminate(&self) -> c_int {
-        each!(self, instance => instance.terminate())
+        self.trace().during(Call::Terminate, || each!(self, instance => instance.terminate()))
     }
 
     pub fn reset(&self) -> c_int {
-        each!(self, instance => instance.reset())
+        self.trace().during(Call::Reset, || each!(self, instance => instance.reset()))
     }
 
     /// After a fatal error nothing may be called, not even the function that frees: the memory is lost.
     pub fn abandon(&mut self) {
         each!(self, instance => instance.abandon());
+    }
+}
+
+/// The instance goes after this: until its environment is gone, too, it is being freed.
+impl Drop for Calls {
+    fn drop(&mut self) {
+        self.trace().begin(Call::Free);
     }
 }

@@ -13,6 +13,7 @@ use crate::machine::Machine;
 use crate::ports::Ports;
 use crate::probe::Probed;
 use crate::settings::{self, Settings};
+use crate::trace::{Call, Trace};
 use crate::value::Value;
 use crate::{fmi1, fmi2, fmi3, process};
 use powerbond_core::subsystem::Capabilities;
@@ -234,7 +235,10 @@ impl Fmu {
         let interface = self.interface()?;
         let load = || -> Result<Loaded, Problem> {
             let files = Archive::open(&self.shared.path, self.shared.limits)?.unpack()?;
-            Ok(Loaded::new(files, &self.shared.description, interface)?)
+            let file = self.shared.path.file_name().unwrap_or_default().to_string_lossy();
+            let trace = Trace::new(&file, self.shared.description.version);
+            let loaded = trace.during(Call::Load, || Loaded::new(files, &self.shared.description, interface));
+            Ok(loaded?)
         };
         let loaded = Arc::new(load().map_err(|problem| self.fail(problem))?);
         *slot = Some(loaded.clone());
@@ -264,7 +268,8 @@ impl Fmu {
         let c_name = c_string(name)?;
         let token = c_string(&description.token)?;
         let resources = &loaded.resources;
-        let environment = Environment::new(name, options.log.clone());
+        let environment = Environment::new(name, description.version, options.log.clone());
+        environment.trace.begin(Call::Instantiate);
         let (visible, logging) = (options.visible, options.logging);
         let made = match &loaded.api {
             Api::Fmi1(api) => {
@@ -307,6 +312,7 @@ impl Fmu {
             },
             log: environment.take_recent(),
         })?;
+        calls.environment().trace.end();
         if logging {
             let categories: Vec<CString> =
                 description.log_categories.iter().filter_map(|c| CString::new(c.as_str()).ok()).collect();

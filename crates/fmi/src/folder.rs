@@ -62,6 +62,11 @@ fn create_private(path: &Path) -> std::io::Result<()> {
     builder.create(path)
 }
 
+/// Removes what processes that are gone have left in the system's temporary folder.
+pub fn sweep_stale() {
+    sweep(&std::env::temp_dir());
+}
+
 /// Removes folders in `root` whose process is gone. Without `/proc`, those older than two days.
 fn sweep(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };

@@ -47,11 +47,13 @@ mod settings;
 mod snapshot;
 mod status;
 mod stepping;
+pub mod trace;
 mod transfer;
 mod value;
 
 pub use error::FmuError;
 pub use fmu::{Fmu, Options};
+pub use folder::sweep_stale;
 pub use instance::FmuSubsystem;
 pub use log::{Log, LogLine};
 pub use reread::Reread;

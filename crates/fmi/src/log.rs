@@ -1,6 +1,8 @@
 //! What FMUs say while they run: to the user's log, never to stdout, and kept for error messages.
 
+use crate::description::Version;
 use crate::status::Status;
+use crate::trace::Trace;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
@@ -67,15 +69,18 @@ pub(crate) struct Environment {
     log: Log,
     lines: AtomicU64,
     recent: Mutex<VecDeque<String>>,
+    /// Its call that is under way.
+    pub trace: Trace,
 }
 
 impl Environment {
-    pub fn new(instance: &str, log: Log) -> Self {
+    pub fn new(instance: &str, version: Version, log: Log) -> Self {
         Environment {
             instance: instance.to_owned(),
             log,
             lines: AtomicU64::new(0),
             recent: Mutex::new(VecDeque::new()),
+            trace: Trace::new(instance, version),
         }
     }
 

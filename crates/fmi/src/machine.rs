@@ -3,6 +3,7 @@
 use crate::calls::{Calls, DiscreteStates};
 use crate::rounding;
 use crate::status::{MISSING, OK, Status};
+use crate::trace::Call;
 use powerbond_core::subsystem::SubsystemError;
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -178,7 +179,8 @@ impl Machine {
         get: impl FnOnce() -> Result<(), SubsystemError>,
     ) -> Result<(), SubsystemError> {
         if let Calls::Fmi3(instance) = &self.calls {
-            self.check(instance.enter_event_mode(), self.calls.names().event)?;
+            let code = self.calls.trace().during(Call::Event, || instance.enter_event_mode());
+            self.check(code, self.calls.names().event)?;
         }
         self.in_event.set(true);
         let visited = set().and_then(|()| self.settle_and_leave(get));
@@ -215,7 +217,8 @@ impl Machine {
         let Calls::Fmi3(instance) = &self.calls else { return get() };
         let call = self.calls.names().event;
         for _ in 0..MAX_ITERATIONS {
-            let (code, DiscreteStates { again, terminate, next_event }) = instance.update_discrete_states();
+            let updated = self.calls.trace().during(Call::Event, || instance.update_discrete_states());
+            let (code, DiscreteStates { again, terminate, next_event }) = updated;
             self.check(code, call)?;
             if terminate {
                 return Err(SubsystemError::Infeasible {

@@ -246,7 +246,10 @@ impl Stepper {
         let h = self.reaching(machine, t, h);
         Ok(match (&machine.calls, &mut self.intermediate) {
             (Calls::Fmi3(instance), Some(intermediate)) => {
-                instance.with_held(intermediate, u, span.start, || instance.step(t, h, is_final))
+                machine.calls.trace().begin_step(t);
+                let code = instance.with_held(intermediate, u, span.start, || instance.step(t, h, is_final));
+                machine.calls.trace().end();
+                code
             }
             (calls, _) => calls.step(t, h, is_final),
         })

@@ -78,7 +78,7 @@ fn write(path: &Path, format: Format, rows: &[Vec<f64>]) -> f64 {
     let _ = std::fs::remove_file(path);
     let begun = Instant::now();
     let fields: Vec<Field> = (0..COLUMNS).map(|c| Field::new(format!("x{c}"), "")).collect();
-    let mut writer = Writer::create(path, format, &fields, &Vec::new()).expect("a file");
+    let mut writer = Writer::create(path, format, &fields, &Vec::new(), None).expect("a file");
     for row in rows {
         writer.row(row.iter().copied()).expect("a row");
     }

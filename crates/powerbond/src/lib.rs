@@ -46,5 +46,5 @@ pub use options::{RunOptions, run};
 pub use powerbond_core as core;
 pub use powerbond_fmi as fmi;
 pub use powerbond_models as models;
-pub use session::{Done, Ledger, Output, Saved, Session, State};
+pub use session::{Concluded, Done, Ledger, Output, Saved, Session, State};
 pub use system::{Connect, Port, System, SystemBuilder, Verify};

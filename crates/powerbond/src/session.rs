@@ -10,6 +10,7 @@ use crate::results::{
     exceeded,
 };
 use crate::system::System;
+use crate::table::Backups;
 use powerbond_core::network::{NameIndex, VariableName};
 use powerbond_core::observe::verdict::Verdict;
 use powerbond_core::observe::{EventView, Flow, Nobody, Observer, StartView, StepReport};
@@ -20,6 +21,7 @@ use powerbond_core::suggest::hint;
 use powerbond_fmi::process;
 use std::cell::OnceCell;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Where results go. By default they are kept in memory.
@@ -31,11 +33,18 @@ pub struct Output {
     /// Sees every row of results while the run goes on: time, then the recorded variables in the order of
     /// [`Session::columns`]. It may stop the run.
     pub rows: Option<Row>,
+    /// Keeps rows that are not in their files yet where they outlive the process.
+    pub backups: Option<Arc<dyn Backups>>,
+    /// Called once results are complete, before subsystems are told that the run has ended.
+    pub concluded: Option<Concluded>,
 }
+
+/// Sees what a run came to, the folder of its results and why it failed.
+pub type Concluded = Box<dyn FnOnce(&Summary, Option<&RunFolder>, Option<&Error>) + Send>;
 
 impl Default for Output {
     fn default() -> Self {
-        Output { memory: true, folder: None, rows: None }
+        Output { memory: true, folder: None, rows: None, backups: None, concluded: None }
     }
 }
 
@@ -157,6 +166,9 @@ pub struct Session {
     moved: bool,
     seconds: f64,
     names: OnceCell<Readable>,
+    /// What was said when results were complete, until subsystems are told of the end.
+    concluded: Option<Summary>,
+    on_conclusion: Option<Concluded>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +200,7 @@ impl System {
 impl Session {
     /// Makes everything that a run needs; nothing is initialized yet.
     pub fn open(system: &System, output: Output) -> Result<Self, Error> {
-        let Output { memory, folder, rows } = output;
+        let Output { memory, folder, rows, backups, concluded } = output;
         folder.as_ref().map_or(Ok(()), Wanted::check)?;
         let mut assembled = system.assemble()?;
         let folder = folder.as_ref().map(RunFolder::claim).transpose()?;
@@ -206,8 +218,11 @@ impl Session {
             write_summary(folder, &Summary::new(system, &assembled, &origin, "running", unended, 0.0, None))?;
         }
         let interval = system.simulation.output_interval.as_ref().map(|d| d.value);
-        let sinks =
-            Sinks { files: places.as_ref().map(|p| (p, &about)), memory, rows, waits: folder.is_none() };
+        let files = places.as_ref().map(|p| (p, &about));
+        if let (Some(backups), Some(folder)) = (&backups, &folder) {
+            backups.folder(folder.path());
+        }
+        let sinks = Sinks { files, memory, rows, waits: folder.is_none(), backups: backups.as_deref() };
         let recorder = Recorder::create(sinks, &assembled, interval, system.record.jumps)?;
         Ok(Session {
             system: system.clone(),
@@ -223,6 +238,8 @@ impl Session {
             moved: false,
             seconds: 0.0,
             names: OnceCell::new(),
+            concluded: None,
+            on_conclusion: concluded,
         })
     }
 
@@ -379,6 +396,11 @@ impl Session {
     /// The engine and everything around it.
     pub fn assembled(&self) -> &Assembled {
         &self.assembled
+    }
+
+    /// Why it failed, if it did.
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
     }
 
     /// Where results are written, if they are.
@@ -640,7 +662,23 @@ impl Session {
         })
     }
 
-    fn close(&mut self) -> Result<Summary, Error> {
+    /// Ends the run, wherever it is, and completes its results. Subsystems are not told of it before [`Session::finish`]: one that
+    /// fails then changes nothing that was computed.
+    pub fn conclude(&mut self) -> Result<&Summary, Error> {
+        if self.concluded.is_none() {
+            let summary = self.complete()?;
+            if let Some(see) = self.on_conclusion.take() {
+                see(&summary, self.folder.as_ref(), self.error.as_ref());
+            }
+            self.concluded = Some(summary);
+        }
+        self.concluded.as_ref().ok_or_else(ended)
+    }
+
+    fn complete(&mut self) -> Result<Summary, Error> {
+        if self.phase == Phase::Closed {
+            return Err(ended());
+        }
         tracing::info!(t = self.time(), seconds = self.seconds, "the run has ended");
         let stopped = self.state() == State::Running;
         let closed = self.recorder.close().and_then(|()| self.recorder.convert());
@@ -663,8 +701,13 @@ impl Session {
                 "an FMU changed the working folder of the process in a step; it was restored after the run";
             summary.warnings.push(text.to_owned());
         }
-        // A model that crashes when it is told to terminate changes nothing that was computed.
         self.folder.as_ref().map_or(Ok(()), |folder| write_summary(folder, &summary))?;
+        Ok(summary)
+    }
+
+    fn close(&mut self) -> Result<Summary, Error> {
+        self.conclude()?;
+        let mut summary = self.concluded.take().ok_or_else(ended)?;
         let said = summary.warnings.len();
         for (member, error) in self.assembled.engine.finish() {
             let name = &self.assembled.names.subsystems[member];
@@ -686,7 +729,7 @@ impl Session {
 /// A session that is not finished is stopped where it is.
 impl Drop for Session {
     fn drop(&mut self) {
-        if let Phase::Begun(_) = self.phase {
+        if matches!(self.phase, Phase::Begun(_)) || self.concluded.is_some() {
             let _ = self.close();
         }
     }

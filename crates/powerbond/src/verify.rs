@@ -40,7 +40,7 @@ fn reach(
     output: Output,
     observer: &mut dyn Observer,
 ) -> Result<Done, Error> {
-    let Output { memory, mut folder, rows } = output;
+    let Output { memory, mut folder, rows, backups, .. } = output;
     let rows = rows.map(|row| Arc::new(Mutex::new(row)));
     let mut tolerance = system.method.jump_tolerance().unwrap_or(DEFAULT_TOLERANCE);
     let mut rounds = Vec::new();
@@ -55,7 +55,9 @@ fn reach(
             };
             Box::new(row) as Row
         });
-        let mut done = once(&system, Output { memory, folder: folder.clone(), rows }, observer)?;
+        let output =
+            Output { memory, folder: folder.clone(), rows, backups: backups.clone(), concluded: None };
+        let mut done = once(&system, output, observer)?;
         let error = done.summary.verification.as_ref().and_then(|v| v.error);
         rounds.push(Round { tolerance, error, steps: done.summary.steps.accepted });
         let reached = error.is_none_or(|error| error <= goal.value);
@@ -96,8 +98,11 @@ fn reach(
 /// One run, and its verification.
 fn once(system: &System, output: Output, observer: &mut dyn Observer) -> Result<Done, Error> {
     let memory = output.memory;
-    let mut session = Session::open(system, output)?;
-    let Some(by) = system.verdict.verify_by() else {
+    let by = system.verdict.verify_by();
+    // What a run came to is known after the last one.
+    let concluded = output.concluded.filter(|_| by.is_none());
+    let mut session = Session::open(system, Output { concluded, ..output })?;
+    let Some(by) = by else {
         let _ = session.run_with(observer);
         return session.finish();
     };
@@ -158,7 +163,7 @@ fn finer_runs(
         let file = folder.map(|folder| folder.path().join(system.record.format.value.file(FINER)));
         let (rows, writer) = match &file {
             Some(path) => {
-                let writer = Writer::create(path, system.record.format.value, fields, &Vec::new())?;
+                let writer = Writer::create(path, system.record.format.value, fields, &Vec::new(), None)?;
                 let writer = Arc::new(Mutex::new((writer, None)));
                 let shared = writer.clone();
                 let row = move |values: &[f64]| {
@@ -175,7 +180,8 @@ fn finer_runs(
             }
             None => (None, None),
         };
-        let mut session = Session::open(&system, Output { memory: memory && last, folder: None, rows })?;
+        let output = Output { memory: memory && last, rows, ..Output::nothing() };
+        let mut session = Session::open(&system, output)?;
         let outcome = session.run_with(&mut Both(compared, observer));
         let ended = session.finish()?;
         steps += ended.summary.steps.accepted;

@@ -33,7 +33,7 @@ fn check(example: &str, names: &[&str], rows: Vec<Vec<f64>>, interval: f64, limi
     let header = std::iter::once("time").chain(names.iter().copied());
     if std::env::var("BLESS").is_ok() {
         let fields: Vec<Field> = header.map(|name| Field::new(name, "")).collect();
-        let mut writer = Writer::create(&path, Format::Csv, &fields, &Vec::new()).unwrap();
+        let mut writer = Writer::create(&path, Format::Csv, &fields, &Vec::new(), None).unwrap();
         rows.iter().for_each(|row| writer.row(row.iter().copied()).unwrap());
         writer.close().unwrap();
     }

@@ -6,6 +6,7 @@ mod bad_systems;
 mod c_fmus;
 mod cases;
 mod compare;
+mod contained;
 mod crashes;
 mod docs;
 mod energy_correction;

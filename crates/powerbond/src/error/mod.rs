@@ -19,6 +19,12 @@ pub enum Error {
     /// A model failed: a bad status, a value that is not finite.
     #[error("{0}")]
     Model(Box<Failure>),
+    /// A model ended the process that ran it.
+    #[error("{0}")]
+    Crash(Box<Failure>),
+    /// A call or the run took longer than allowed, or stopped.
+    #[error("{0}")]
+    Deadline(Box<Failure>),
     /// Something did not converge, or a limit of accuracy was exceeded.
     #[error("{0}")]
     Accuracy(Box<Failure>),
@@ -46,7 +52,10 @@ impl Error {
     /// What failed in a run; nothing for errors of other kinds.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
-            Error::Model(failure) | Error::Accuracy(failure) => Some(failure),
+            Error::Model(failure)
+            | Error::Crash(failure)
+            | Error::Deadline(failure)
+            | Error::Accuracy(failure) => Some(failure),
             Error::Input(_) | Error::Output { .. } => None,
         }
     }
@@ -77,11 +86,13 @@ impl Error {
         }
     }
 
-    /// 3 input refused · 4 model error · 7 accuracy · 8 output.
+    /// 3 input refused · 4 model error · 5 crash · 6 deadline · 7 accuracy · 8 output.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Input(_) => 3,
             Error::Model(_) => 4,
+            Error::Crash(_) => 5,
+            Error::Deadline(_) => 6,
             Error::Accuracy(_) => 7,
             Error::Output { .. } => 8,
         }

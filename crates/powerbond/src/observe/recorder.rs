@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::assemble::{Assembled, Column};
-use crate::table::{Field, Flusher, Format, Metadata, Table, Writer};
+use crate::table::{Backups, Field, Flusher, Format, Metadata, Table, Writer};
 use powerbond_core::network::VariableName;
 use powerbond_core::observe::{EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
@@ -88,6 +88,8 @@ pub struct Sinks<'a> {
     pub rows: Option<Row>,
     /// A row of the grid at the end of a step waits until the next one: something may be set there.
     pub waits: bool,
+    /// Keeps rows of files that are not there yet.
+    pub backups: Option<&'a dyn Backups>,
 }
 
 /// Sees a row of results: time, then the recorded variables in their order; says whether to go on.
@@ -153,7 +155,7 @@ impl Recorder {
     ) -> Result<Self, Error> {
         let create = |table: &str, fields: &[Field], seen_by: Option<Row>| {
             let file = |(places, about): (&Places, &Metadata)| {
-                Writer::create(&places.file(table), places.format, fields, about)
+                Writer::create(&places.file(table), places.format, fields, about, sinks.backups)
             };
             Ok::<_, Error>(Rows {
                 row: Vec::with_capacity(fields.len()),

@@ -3,6 +3,7 @@
 mod choices;
 mod compare;
 mod folder;
+mod posthumous;
 mod summary;
 mod verdict;
 mod verification;
@@ -10,6 +11,7 @@ mod verification;
 pub use choices::Choices;
 pub use compare::{Comparison, Difference, Tolerance, compare};
 pub use folder::{Contents, RunFolder, Wanted};
+pub use posthumous::{Posthumous, Reached};
 pub use summary::{
     BondSummary, EnergySummary, EstimateSummary, Origin, SUMMARY, Steps, Summary, config, table_of,
 };

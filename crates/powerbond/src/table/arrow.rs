@@ -34,6 +34,8 @@ const PAGE: usize = 1 << 13;
 /// Rows as record batches of an Arrow IPC stream.
 pub(super) struct Stream {
     file: File,
+    /// Of the file.
+    bytes: u64,
     schema: SchemaRef,
     encoder: StreamWriter<Vec<u8>>,
     columns: Vec<Vec<f64>>,
@@ -50,19 +52,34 @@ impl Stream {
             field.with_metadata(unit.into_iter().collect::<HashMap<_, _>>())
         };
         let fields: Vec<arrow_schema::Field> = fields.iter().map(field).collect();
-        let full = (BATCH / (8 * fields.len().max(1))).max(64);
-        let columns = (0..fields.len()).map(|_| Vec::with_capacity(full)).collect();
         let about: HashMap<String, String> = about.iter().cloned().collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, about));
-        let encoder = StreamWriter::try_new(Vec::new(), &schema).map_err(io::Error::other)?;
-        let mut stream = Stream { file: File::create_new(path)?, schema, encoder, columns, full };
+        let mut stream = Stream::new(File::create_new(path)?, schema)?;
         stream.write()?;
         Ok(stream)
+    }
+
+    /// Goes on at the end of the file at `path`, whose schema it has.
+    pub fn append(file: File, path: &Path) -> io::Result<Self> {
+        let reader = StreamReader::try_new_buffered(File::open(path)?, None).map_err(io::Error::other)?;
+        let mut stream = Stream::new(file, reader.schema())?;
+        // The schema is in the file already.
+        stream.encoder.get_mut().clear();
+        Ok(stream)
+    }
+
+    fn new(file: File, schema: SchemaRef) -> io::Result<Self> {
+        let full = (BATCH / (8 * schema.fields().len().max(1))).max(64);
+        let columns = schema.fields().iter().map(|_| Vec::with_capacity(full)).collect();
+        let encoder = StreamWriter::try_new(Vec::new(), &schema).map_err(io::Error::other)?;
+        let bytes = file.metadata()?.len();
+        Ok(Stream { file, bytes, schema, encoder, columns, full })
     }
 
     /// Hands what was encoded to the system in one piece, so that a cut inside a batch is rare.
     fn write(&mut self) -> io::Result<()> {
         self.file.write_all(self.encoder.get_ref())?;
+        self.bytes += self.encoder.get_ref().len() as u64;
         self.encoder.get_mut().clear();
         Ok(())
     }
@@ -92,6 +109,10 @@ impl Sink for Stream {
         self.flush()?;
         self.encoder.finish().map_err(io::Error::other)?;
         self.write()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     fn file(&self) -> &File {

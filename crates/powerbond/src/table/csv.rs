@@ -11,6 +11,8 @@ use std::path::Path;
 /// Rows as lines of text.
 pub(super) struct Rows {
     file: File,
+    /// Of the file.
+    bytes: u64,
     buffer: Vec<u8>,
     digits: ryu::Buffer,
 }
@@ -24,7 +26,7 @@ impl Rows {
     pub fn create<S: AsRef<str>>(path: &Path, header: impl IntoIterator<Item = S>) -> io::Result<Self> {
         // Never through a link, never over what is there: whoever may replace it removes it first.
         let file = File::create_new(path)?;
-        let mut rows = Rows { file, buffer: Vec::with_capacity(2 * BUFFER), digits: ryu::Buffer::new() };
+        let mut rows = Rows::append(file);
         for (i, name) in header.into_iter().enumerate() {
             if i > 0 {
                 rows.buffer.push(b',');
@@ -34,6 +36,12 @@ impl Rows {
         rows.buffer.extend_from_slice(END);
         rows.flush()?;
         Ok(rows)
+    }
+
+    /// Goes on at the end of a file.
+    pub fn append(file: File) -> Self {
+        let bytes = file.metadata().map_or(0, |m| m.len());
+        Rows { file, bytes, buffer: Vec::with_capacity(2 * BUFFER), digits: ryu::Buffer::new() }
     }
 }
 
@@ -63,8 +71,13 @@ impl Sink for Rows {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.write_all(&self.buffer)?;
+        self.bytes += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     fn file(&self) -> &File {

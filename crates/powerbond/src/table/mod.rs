@@ -2,11 +2,13 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+mod backup;
 pub mod csv;
 pub(crate) mod durable;
 mod format;
 mod writer;
 
+pub use backup::{Backup, Backups, recover};
 pub use durable::{may_replace, write_file};
 pub use format::{Format, find};
 pub use writer::{Field, Flusher, Metadata, Writer};

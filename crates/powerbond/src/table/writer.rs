@@ -1,5 +1,6 @@
 //! Tables that grow on disk while a run goes on: what is older than a second is there, whatever the run is waiting for.
 
+use super::backup::{Backup, Backups};
 use super::csv;
 use super::durable;
 use super::format::Format;
@@ -41,13 +42,51 @@ pub(super) trait Sink: Send {
     fn finish(&mut self) -> io::Result<()> {
         self.flush()
     }
+    /// Of the file: what was handed to the system.
+    fn bytes(&self) -> u64;
     /// The file.
     fn file(&self) -> &File;
 }
 
 struct Open {
     sink: Box<dyn Sink>,
+    /// Rows that the sink has not handed to the system.
+    backup: Option<Box<dyn Backup>>,
     failure: Option<io::Error>,
+}
+
+impl Open {
+    fn row(&mut self, values: &[f64]) -> io::Result<()> {
+        let room = self.backup.as_mut().is_none_or(|backup| backup.row(values));
+        let before = self.sink.bytes();
+        self.sink.row(values)?;
+        if !room {
+            self.sink.flush()?;
+        }
+        if self.sink.bytes() != before {
+            self.written();
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()?;
+        self.written();
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.sink.finish()?;
+        self.written();
+        Ok(())
+    }
+
+    /// A sink hands over all of its rows or none.
+    fn written(&mut self) {
+        if let Some(backup) = &mut self.backup {
+            backup.written(self.sink.bytes());
+        }
+    }
 }
 
 /// Writes rows of numbers; memory is bounded.
@@ -62,7 +101,13 @@ pub struct Writer {
 
 impl Writer {
     /// Creates the table, whose file must not be there. Parquet is written as an Arrow IPC stream beside `path` until [`Writer::convert`].
-    pub fn create(path: &Path, format: Format, fields: &[Field], about: &Metadata) -> Result<Self, Error> {
+    pub fn create(
+        path: &Path,
+        format: Format,
+        fields: &[Field],
+        about: &Metadata,
+        backups: Option<&dyn Backups>,
+    ) -> Result<Self, Error> {
         format.require(path.display())?;
         let file = match format {
             Format::Parquet => path.with_extension(Format::Arrow.extension()),
@@ -76,9 +121,10 @@ impl Writer {
             _ => Err(io::Error::other(format!("no {} in this build: {about:?}", format.name()))),
         };
         let sink = created.map_err(|e| Error::output(&file, &e))?;
+        let backup = backups.and_then(|b| b.table(&file, format, fields.len(), sink.bytes()));
         Ok(Writer {
             path: file,
-            open: Arc::new(Mutex::new(Open { sink, failure: None })),
+            open: Arc::new(Mutex::new(Open { sink, backup, failure: None })),
             row: Vec::with_capacity(fields.len()),
             #[cfg(feature = "arrow")]
             parquet: (format == Format::Parquet).then(|| path.to_owned()),
@@ -96,7 +142,7 @@ impl Writer {
         let mut open = lock(&self.open);
         let done = match open.failure.take() {
             Some(error) => Err(error),
-            None => open.sink.row(&self.row),
+            None => open.row(&self.row),
         };
         self.row.clear();
         done.map_err(|e| Error::output(&self.path, &e))
@@ -113,7 +159,7 @@ impl Writer {
         let mut open = lock(&self.open);
         let done = match open.failure.take() {
             Some(error) => Err(error),
-            None => open.sink.finish(),
+            None => open.finish(),
         };
         done.map_err(|e| Error::output(&self.path, &e))
     }
@@ -162,7 +208,7 @@ impl Flusher {
                 for table in &tables {
                     let mut open = lock(table);
                     if open.failure.is_none() {
-                        open.failure = open.sink.flush().err();
+                        open.failure = open.flush().err();
                     }
                 }
             }
@@ -191,7 +237,7 @@ mod tests {
     fn rows_get_to_the_disk_while_nothing_else_happens() {
         let path = std::env::temp_dir().join(format!("powerbond-flusher-{}.csv", std::process::id()));
         let fields = [Field::new("time", "s"), Field::new("x", "")];
-        let mut writer = Writer::create(&path, Format::Csv, &fields, &Vec::new()).unwrap();
+        let mut writer = Writer::create(&path, Format::Csv, &fields, &Vec::new(), None).unwrap();
         let flusher = Flusher::begin([&writer]).unwrap();
         writer.row([0.0, 0.5]).unwrap();
         std::thread::sleep(2 * EVERY);

@@ -1,0 +1,252 @@
+//! Which call of which instance is under way, for whoever watches from outside: while a call hangs, and after it ended the process.
+
+use crate::description::Version;
+use crate::{fmi1, fmi2, fmi3};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// Bytes of a name that are kept.
+const NAME: usize = 96;
+
+/// A call, whatever the standard names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+#[allow(missing_docs)]
+pub enum Call {
+    Load = 1,
+    Instantiate,
+    EnterInitialization,
+    ExitInitialization,
+    Set,
+    Step,
+    Get,
+    InputDerivatives,
+    OutputDerivatives,
+    Directional,
+    GetState,
+    SetState,
+    Event,
+    Terminate,
+    Reset,
+    Free,
+}
+
+const ALL: [Call; 16] = [
+    Call::Load,
+    Call::Instantiate,
+    Call::EnterInitialization,
+    Call::ExitInitialization,
+    Call::Set,
+    Call::Step,
+    Call::Get,
+    Call::InputDerivatives,
+    Call::OutputDerivatives,
+    Call::Directional,
+    Call::GetState,
+    Call::SetState,
+    Call::Event,
+    Call::Terminate,
+    Call::Reset,
+    Call::Free,
+];
+
+impl Call {
+    /// The function, as the standard names it; loading is none of its functions.
+    pub fn name(self, version: Version) -> &'static str {
+        let names = match version {
+            Version::Fmi1 => &fmi1::NAMES,
+            Version::Fmi2 => &fmi2::NAMES,
+            Version::Fmi3 => &fmi3::NAMES,
+        };
+        match self {
+            Call::Load => "dlopen",
+            Call::Instantiate => names.instantiate,
+            Call::EnterInitialization => names.enter,
+            Call::ExitInitialization => names.exit,
+            Call::Set => names.set_real,
+            Call::Step => names.step,
+            Call::Get => names.get_real,
+            Call::InputDerivatives => names.derivatives,
+            Call::OutputDerivatives => names.output_derivatives,
+            Call::Directional => names.directional,
+            Call::GetState => names.get_state,
+            Call::SetState => names.set_state,
+            Call::Event => names.event,
+            Call::Terminate => names.terminate,
+            Call::Reset => names.reset,
+            Call::Free => match version {
+                Version::Fmi1 => "fmiFreeSlaveInstance",
+                Version::Fmi2 => "fmi2FreeInstance",
+                Version::Fmi3 => "fmi3FreeInstance",
+            },
+        }
+    }
+}
+
+/// What one instance is doing. The memory may be shared with another process: nothing but atomics, all zero at first.
+#[repr(C)]
+pub struct Slot {
+    /// 0: free; 1, 2, 3: the version of FMI.
+    version: AtomicU32,
+    /// 0: none is under way.
+    call: AtomicU32,
+    /// How many calls there were.
+    count: AtomicU64,
+    /// Bits of the simulation time of the last step, in s.
+    time: AtomicU64,
+    name: [AtomicU8; NAME],
+}
+
+/// A call that is under way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnderWay {
+    /// The instance, as the system names it; while a library is loaded, the file of the FMU.
+    pub instance: String,
+    /// The function, as the standard names it.
+    pub call: &'static str,
+    /// Which of its calls it is: the same number means the same call.
+    pub count: u64,
+    /// Where the last step began, in s; 0 before the first one.
+    pub time: f64,
+    /// Whether it is a step.
+    pub is_step: bool,
+}
+
+impl Slot {
+    /// The call that is under way, if there is one.
+    pub fn under_way(&self) -> Option<UnderWay> {
+        let number = self.call.load(Ordering::Relaxed);
+        let version = match self.version.load(Ordering::Relaxed) {
+            1 => Version::Fmi1,
+            2 => Version::Fmi2,
+            3 => Version::Fmi3,
+            _ => return None,
+        };
+        let call = *ALL.get((number as usize).checked_sub(1)?)?;
+        let bytes = self.name.iter().map(|b| b.load(Ordering::Relaxed)).take_while(|&b| b != 0);
+        Some(UnderWay {
+            instance: String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned(),
+            call: call.name(version),
+            count: self.count.load(Ordering::Relaxed),
+            time: f64::from_bits(self.time.load(Ordering::Relaxed)),
+            is_step: call == Call::Step,
+        })
+    }
+
+    fn take(&self, name: &str, version: Version) -> bool {
+        let number = match version {
+            Version::Fmi1 => 1,
+            Version::Fmi2 => 2,
+            Version::Fmi3 => 3,
+        };
+        if self.version.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        // Cut between characters, and zeros after it.
+        let end = (0..=NAME.min(name.len())).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+        let bytes = name[..end].bytes().chain(std::iter::repeat(0));
+        self.name.iter().zip(bytes).for_each(|(slot, byte)| slot.store(byte, Ordering::Relaxed));
+        self.time.store(0, Ordering::Relaxed);
+        true
+    }
+}
+
+static SLOTS: OnceLock<&'static [Slot]> = OnceLock::new();
+/// Where the next search for a free slot begins.
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+/// From now on calls of instances are written to these slots. Only the first call has an effect.
+pub fn install(slots: &'static [Slot]) {
+    let _ = SLOTS.set(slots);
+}
+
+/// The slot of an instance until it is dropped; does nothing where none was installed, or all are taken.
+pub(crate) struct Trace(Option<&'static Slot>);
+
+impl Trace {
+    pub fn new(name: &str, version: Version) -> Self {
+        let Some(slots) = SLOTS.get().filter(|slots| !slots.is_empty()) else { return Trace(None) };
+        let first = NEXT.load(Ordering::Relaxed) % slots.len();
+        let place = (first..slots.len()).chain(0..first).find(|&i| slots[i].take(name, version));
+        place.inspect(|i| NEXT.store(i + 1, Ordering::Relaxed));
+        Trace(place.map(|i| &slots[i]))
+    }
+
+    #[inline(always)]
+    pub fn begin(&self, call: Call) {
+        if let Some(slot) = self.0 {
+            slot.count.store(slot.count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            slot.call.store(call as u32, Ordering::Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    pub fn begin_step(&self, t: f64) {
+        if let Some(slot) = self.0 {
+            slot.time.store(t.to_bits(), Ordering::Relaxed);
+        }
+        self.begin(Call::Step);
+    }
+
+    #[inline(always)]
+    pub fn end(&self) {
+        if let Some(slot) = self.0 {
+            slot.call.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Marks a call while it is made.
+    #[inline(always)]
+    pub fn during<T>(&self, call: Call, work: impl FnOnce() -> T) -> T {
+        self.begin(call);
+        let result = work();
+        self.end();
+        result
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        self.end();
+        if let Some(slot) = self.0 {
+            slot.version.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_tells_the_call_that_is_under_way_and_forgets_it_with_its_instance() {
+        let slots: &'static [Slot] = Box::leak((0..2).map(|_| empty()).collect());
+        install(slots);
+        let under_way = || slots.iter().find_map(Slot::under_way);
+        let trace = Trace::new("plant", Version::Fmi2);
+        assert_eq!(under_way(), None);
+        trace.begin_step(0.25);
+        let found = under_way().unwrap();
+        assert_eq!((found.instance.as_str(), found.call, found.time), ("plant", "fmi2DoStep", 0.25));
+        trace.end();
+        assert_eq!(under_way(), None);
+        trace.begin(Call::Free);
+        assert_eq!(under_way().map(|found| found.call), Some("fmi2FreeInstance"));
+        drop(trace);
+        assert_eq!(under_way(), None);
+        let kept: Vec<Trace> = (0..3).map(|_| Trace::new(&"ä".repeat(60), Version::Fmi3)).collect();
+        kept.iter().for_each(|trace| trace.begin(Call::Load));
+        let found = under_way().unwrap();
+        assert_eq!((found.instance, found.call), ("ä".repeat(48), "dlopen"));
+    }
+
+    fn empty() -> Slot {
+        Slot {
+            version: AtomicU32::new(0),
+            call: AtomicU32::new(0),
+            count: AtomicU64::new(0),
+            time: AtomicU64::new(0),
+            name: [const { AtomicU8::new(0) }; NAME],
+        }
+    }
+}

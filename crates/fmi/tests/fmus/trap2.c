@@ -1,0 +1,118 @@
+/* x' = u, and what native code can do to its process. FMI 2.0. `fault` (integer, reference 9) chooses what happens, `place`
+ * (reference 10) where: 1 in fmi2EnterInitializationMode, 2 in the step that begins at t = 0.5, 3 in fmi2Terminate, 4 in
+ * fmi2FreeInstance. With the environment variable TRAP_LOAD=1 or TRAP_INSTANTIATE=1 it crashes while it is loaded or instantiated.
+ * 1 segmentation fault   2 abort   3 stack overflow   4 exit(0)   5 _exit(0)   6 SIGKILL   7 SIGSTOP   8 hangs, busy
+ * 9 hangs, asleep, all signals that can be blocked are blocked   10 division by zero   11 illegal instruction
+ * 12 closes all descriptors   13 file size limit of 0   14 ignores SIGTERM and SIGINT, catches SIGSEGV and hangs in it
+ * 15 leaves a child that sleeps for ever, in a session of its own   16 the same child, and then a segmentation fault */
+#define _GNU_SOURCE
+#include "fmi2.h"
+#include "stubs.h"
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+typedef struct {
+    double u, x, time;
+    int fault, place;
+} Model;
+
+static int deep(volatile int n) {
+    volatile char room[4096];
+    room[n % 4096] = (char)n;
+    return deep(n + 1) + room[0];
+}
+static void for_ever(int signal) {
+    (void)signal;
+    for (;;) sleep(1000);
+}
+static void leave_child(void) {
+    if (fork() == 0) {
+        setsid();
+        for_ever(0);
+    }
+}
+static void crash(void) { *(volatile int *)8 = 1; }
+
+static void spring(const Model *m, int place) {
+    if (m->place != place) return;
+    sigset_t all;
+    struct rlimit none = {0, 0};
+    switch (m->fault) {
+    case 1: crash(); break;
+    case 2: abort();
+    case 3: deep(0); break;
+    case 4: exit(0);
+    case 5: _exit(0);
+    case 6: kill(getpid(), SIGKILL); break;
+    case 7: kill(getpid(), SIGSTOP); break;
+    case 8: for (volatile long i = 0;; i++) {}
+    case 9: sigfillset(&all), sigprocmask(SIG_BLOCK, &all, NULL), for_ever(0); break;
+    case 10: raise(SIGFPE); break;
+    case 11: raise(SIGILL); break;
+    case 12: for (int fd = 0; fd < 1024; fd++) close(fd); break;
+    case 13: setrlimit(RLIMIT_FSIZE, &none); break;
+    case 14: signal(SIGTERM, SIG_IGN), signal(SIGINT, SIG_IGN), signal(SIGSEGV, for_ever), crash(); break;
+    case 15: leave_child(); break;
+    case 16: leave_child(), crash(); break;
+    }
+}
+
+__attribute__((constructor)) static void load(void) {
+    if (getenv("TRAP_LOAD")) crash();
+}
+FMI_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int kind, fmi2String guid, fmi2String resources,
+                                         const fmi2Callbacks *calls, fmi2Boolean visible, fmi2Boolean logging) {
+    (void)name, (void)kind, (void)guid, (void)resources, (void)calls, (void)visible, (void)logging;
+    if (getenv("TRAP_INSTANTIATE")) crash();
+    return calloc(1, sizeof(Model));
+}
+FMI_EXPORT void fmi2FreeInstance(fmi2Component c) {
+    spring(c, 4);
+    free(c);
+}
+FMI_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean td, double tol, double t0, fmi2Boolean sd, double t1) {
+    (void)td, (void)tol, (void)sd, (void)t1;
+    ((Model *)c)->time = t0;
+    return fmi2OK;
+}
+FMI_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component c) {
+    spring(c, 1);
+    return fmi2OK;
+}
+NOTHING(fmi2ExitInitializationMode)
+FMI_EXPORT fmi2Status fmi2Terminate(fmi2Component c) {
+    spring(c, 3);
+    return fmi2OK;
+}
+FMI_EXPORT fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference r[], size_t n, double v[]) {
+    const Model *m = c;
+    for (size_t i = 0; i < n; i++) v[i] = r[i] == 0 ? m->u : m->x;
+    return fmi2OK;
+}
+FMI_EXPORT fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference r[], size_t n, const double v[]) {
+    for (size_t i = 0; i < n; i++)
+        if (r[i] == 0) ((Model *)c)->u = v[i];
+    return fmi2OK;
+}
+FMI_EXPORT fmi2Status fmi2SetInteger(fmi2Component c, const fmi2ValueReference r[], size_t n, const int v[]) {
+    Model *m = c;
+    for (size_t i = 0; i < n; i++) *(r[i] == 9 ? &m->fault : &m->place) = v[i];
+    return fmi2OK;
+}
+FMI_EXPORT fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference r[], size_t n, int v[]) {
+    const Model *m = c;
+    for (size_t i = 0; i < n; i++) v[i] = r[i] == 9 ? m->fault : m->place;
+    return fmi2OK;
+}
+FMI_EXPORT fmi2Status fmi2DoStep(fmi2Component c, double t, double h, fmi2Boolean final) {
+    Model *m = c;
+    (void)final;
+    if (fabs(t - 0.5) < 1e-9) spring(m, 2);
+    m->x += m->u * h;
+    m->time = t + h;
+    return fmi2OK;
+}

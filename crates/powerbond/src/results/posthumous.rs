@@ -1,0 +1,74 @@
+//! `summary.json` of a run whose process died: completed by whoever watched it.
+
+use super::summary::SUMMARY;
+use crate::Error;
+use crate::table::durable;
+use serde_json::{Value, json};
+use std::io;
+use std::path::Path;
+
+/// How far a run came, as seen from outside.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reached {
+    /// The last communication point, in s.
+    pub time: f64,
+    /// Accepted steps.
+    pub steps: u64,
+    /// Wall-clock time of the run, in s.
+    pub seconds: f64,
+}
+
+/// The summary in the folder of a run whose process is gone.
+pub struct Posthumous<'a> {
+    folder: &'a Path,
+    summary: Value,
+}
+
+impl<'a> Posthumous<'a> {
+    /// Reads the summary.
+    pub fn read(folder: &'a Path) -> Result<Self, Error> {
+        let path = folder.join(SUMMARY);
+        let cannot = |e: io::Error| Error::input(None, format!("cannot read {}: {e}", path.display()));
+        let text = std::fs::read_to_string(&path).map_err(cannot)?;
+        let summary = serde_json::from_str(&text).map_err(|e| cannot(e.into()))?;
+        Ok(Posthumous { folder, summary })
+    }
+
+    /// Whether the process did not complete its results: it died, or could not write them.
+    pub fn is_open(&self) -> bool {
+        self.summary["outcome"] == "running" || self.summary["outcome"] == "failed"
+    }
+
+    /// The run failed with `error`; what was computed until then stays.
+    pub fn fail(mut self, error: &Error, reached: &Reached) -> Result<(), Error> {
+        let s = &mut self.summary;
+        let text = error.to_string();
+        s["outcome"] = json!("failed");
+        s["time"]["reached"] = json!(reached.time);
+        s["steps"]["accepted"] = json!(reached.steps);
+        s["seconds"] = json!(reached.seconds);
+        s["failure"] = json!(error.failure());
+        s["verdict"]["word"] = json!("unreliable");
+        s["verdict"]["text"] = json!("the run failed, and what it had learned about its errors is lost");
+        s["verdict"]["reasons"] = json!([{
+            "code": "failed", "level": "unreliable", "bond": null, "connection": null, "time": reached.time,
+            "value": null, "limit": null, "text": format!("the run failed: {text}"), "advice": "see the error",
+        }]);
+        s["error"] = json!(text);
+        self.write()
+    }
+
+    /// Results are complete, and something went wrong after that.
+    pub fn warn(mut self, text: &str) -> Result<(), Error> {
+        match self.summary["warnings"].as_array_mut() {
+            Some(warnings) => warnings.push(json!(text)),
+            None => self.summary["warnings"] = json!([text]),
+        }
+        self.write()
+    }
+
+    fn write(&self) -> Result<(), Error> {
+        let path = self.folder.join(SUMMARY);
+        durable::replace(&path, &format!("{:#}\n", self.summary)).map_err(|e| Error::output(&path, &e))
+    }
+}

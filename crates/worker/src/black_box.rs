@@ -1,0 +1,228 @@
+//! Memory that supervisor and worker share: what a worker was doing is there after its death.
+
+use powerbond::fmi::trace::{Slot, UnderWay};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Instances whose calls are seen. More than that run, too, but are not named when they fail.
+const SLOTS: usize = 4096;
+/// Tables of a run.
+pub(crate) const TABLES: usize = 4;
+/// Words of 8 bytes for texts and rows. Only what is used takes memory.
+const WORDS: usize = 8 << 20;
+
+/// The memory. Atomics only: both processes may look at any time.
+#[repr(C)]
+pub struct Layout {
+    head: Head,
+    pub(crate) tables: [TableHead; TABLES],
+    slots: [Slot; SLOTS],
+    words: [AtomicU64; WORDS],
+}
+
+#[repr(C)]
+struct Head {
+    /// What the supervisor wants: 0 to go on, the number of a signal or [`TIME_IS_UP`] to stop.
+    stop: AtomicU32,
+    /// How often the worker has said what the run came to.
+    reports: AtomicU32,
+    code: AtomicU32,
+    /// Runs that have begun: finer ones may follow the first.
+    runs: AtomicU32,
+    /// Bits of times and of the error norm.
+    start: AtomicU64,
+    end: AtomicU64,
+    time: AtomicU64,
+    step_size: AtomicU64,
+    norm: AtomicU64,
+    steps: AtomicU64,
+    /// Words that are in use.
+    used: AtomicU64,
+    folder: Piece,
+    out: Piece,
+    err: Piece,
+}
+
+/// A text in the words.
+#[repr(C)]
+pub(crate) struct Piece {
+    offset: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// Rows of a table that are not in its file yet: a ring of `capacity` rows.
+#[repr(C)]
+pub(crate) struct TableHead {
+    pub file: Piece,
+    /// 0: there is no such table; else one more than its place in `Format::ALL`.
+    pub format: AtomicU32,
+    /// Which of `written` holds.
+    pub current: AtomicU32,
+    pub columns: AtomicU64,
+    pub capacity: AtomicU64,
+    pub data: AtomicU64,
+    /// Rows so far.
+    pub rows: AtomicU64,
+    /// Bytes of the file and the rows in it.
+    pub written: [[AtomicU64; 2]; 2],
+}
+
+/// The run took longer than allowed.
+pub(crate) const TIME_IS_UP: u32 = 1000;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Which run it is: finer ones may follow the first.
+    pub run: u32,
+    /// Where it began, in s.
+    pub start: f64,
+    /// Where it is to end, in s.
+    pub stop: f64,
+    /// Where it is, in s.
+    pub time: f64,
+    /// The last step, in s.
+    pub step_size: f64,
+    /// The error norm of the last step; 1 is the tolerance.
+    pub norm: Option<f64>,
+    /// Accepted steps.
+    pub steps: u64,
+}
+
+/// The shared memory, from either side.
+#[derive(Clone, Copy)]
+pub struct BlackBox(pub(crate) &'static Layout);
+
+fn load(bits: &AtomicU64) -> f64 {
+    f64::from_bits(bits.load(Ordering::Relaxed))
+}
+
+fn store(bits: &AtomicU64, x: f64) {
+    bits.store(x.to_bits(), Ordering::Relaxed);
+}
+
+impl BlackBox {
+    /// Calls that are under way, with the places of their instances.
+    pub fn calls(&self) -> impl Iterator<Item = (usize, UnderWay)> {
+        self.0.slots.iter().enumerate().filter_map(|(i, slot)| Some((i, slot.under_way()?)))
+    }
+
+    pub(crate) fn slots(&self) -> &'static [Slot] {
+        &self.0.slots
+    }
+
+    /// How far the run is; nothing before it has begun.
+    pub fn progress(&self) -> Option<Progress> {
+        let head = &self.0.head;
+        let run = head.runs.load(Ordering::Acquire);
+        (run > 0).then(|| Progress {
+            run,
+            start: load(&head.start),
+            stop: load(&head.end),
+            time: load(&head.time),
+            step_size: load(&head.step_size),
+            norm: Some(load(&head.norm)).filter(|norm| !norm.is_nan()),
+            steps: head.steps.load(Ordering::Relaxed),
+        })
+    }
+
+    pub(crate) fn begin(&self, start: f64, stop: f64) {
+        let head = &self.0.head;
+        store(&head.start, start);
+        store(&head.end, stop);
+        store(&head.time, start);
+        store(&head.norm, f64::NAN);
+        head.steps.store(0, Ordering::Relaxed);
+        head.runs.fetch_add(1, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn advance(&self, t: f64, h: f64, norm: Option<f64>, steps: u64) {
+        let head = &self.0.head;
+        store(&head.time, t);
+        store(&head.step_size, h);
+        store(&head.norm, norm.unwrap_or(f64::NAN));
+        head.steps.store(steps, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn wanted_stop(&self) -> u32 {
+        self.0.head.stop.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn ask_to_stop(&self, why: u32) {
+        self.0.head.stop.store(why, Ordering::Relaxed);
+    }
+
+    /// Where results are written, once that is known.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        self.path(&self.0.head.folder)
+    }
+
+    pub(crate) fn set_folder(&self, folder: &std::path::Path) {
+        self.write(&self.0.head.folder, folder.as_os_str().as_encoded_bytes());
+    }
+
+    /// What the worker said last: exit code, text for stdout, text for stderr.
+    pub(crate) fn report(&self) -> Option<(u8, String, String)> {
+        let head = &self.0.head;
+        (head.reports.load(Ordering::Acquire) > 0).then(|| {
+            let text = |piece: &Piece| String::from_utf8_lossy(&self.read(piece)).into_owned();
+            (head.code.load(Ordering::Relaxed) as u8, text(&head.out), text(&head.err))
+        })
+    }
+
+    /// False if there was no room for all of it.
+    pub(crate) fn set_report(&self, code: u8, out: &str, err: &str) -> bool {
+        let head = &self.0.head;
+        let fits = self.write(&head.out, out.as_bytes()) && self.write(&head.err, err.as_bytes());
+        head.code.store(code.into(), Ordering::Relaxed);
+        head.reports.fetch_add(1, Ordering::Release);
+        fits
+    }
+
+    /// Takes words; nothing if there are not so many left.
+    pub(crate) fn take(&self, words: usize) -> Option<usize> {
+        let used = &self.0.head.used;
+        let more = |used: u64| used.checked_add(words as u64).filter(|&end| end <= WORDS as u64);
+        used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|start| start as usize)
+    }
+
+    /// The words from `offset` on; none where a damaged offset points outside.
+    pub(crate) fn words(&self, offset: u64, n: usize) -> &'static [AtomicU64] {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        self.0.words.get(start..start.saturating_add(n)).unwrap_or(&[])
+    }
+
+    pub(crate) fn write(&self, piece: &Piece, text: &[u8]) -> bool {
+        let Some(start) = self.take(text.len().div_ceil(8)) else { return false };
+        for (word, bytes) in self.0.words[start..].iter().zip(text.chunks(8)) {
+            let mut eight = [0; 8];
+            eight[..bytes.len()].copy_from_slice(bytes);
+            word.store(u64::from_le_bytes(eight), Ordering::Relaxed);
+        }
+        piece.offset.store(start as u64, Ordering::Relaxed);
+        piece.bytes.store(text.len() as u64, Ordering::Release);
+        true
+    }
+
+    fn read(&self, piece: &Piece) -> Vec<u8> {
+        let bytes = usize::try_from(piece.bytes.load(Ordering::Acquire)).unwrap_or(0).min(8 * WORDS);
+        let words = self.words(piece.offset.load(Ordering::Relaxed), bytes.div_ceil(8));
+        let mut text: Vec<u8> = words.iter().flat_map(|w| w.load(Ordering::Relaxed).to_le_bytes()).collect();
+        text.truncate(bytes);
+        text
+    }
+
+    pub(crate) fn path(&self, piece: &Piece) -> Option<PathBuf> {
+        let bytes = self.read(piece);
+        if bytes.is_empty() {
+            return None;
+        }
+        #[cfg(unix)]
+        let path: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(bytes);
+        #[cfg(not(unix))]
+        let path: std::ffi::OsString = String::from_utf8_lossy(&bytes).into_owned().into();
+        Some(path.into())
+    }
+}

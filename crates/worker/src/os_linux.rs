@@ -1,0 +1,116 @@
+//! What is asked of Linux.
+
+use crate::black_box::Layout;
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
+use rustix::mm::{MapFlags, ProtFlags, mmap};
+use rustix::process::{
+    Pid, Signal, getppid, kill_process, kill_process_group, set_child_subreaper,
+    set_parent_process_death_signal,
+};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::process::Command;
+
+pub const SUPPORTED: bool = true;
+
+/// The program that runs now, also if its file was replaced.
+pub fn this_program() -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    if let Some(name) = std::env::args_os().next() {
+        std::os::unix::process::CommandExt::arg0(&mut command, name);
+    }
+    command
+}
+
+/// New memory, all zero, and the descriptor that a child process inherits.
+pub fn create() -> io::Result<(OwnedFd, &'static Layout)> {
+    let fd = memfd_create("powerbond", MemfdFlags::empty())?;
+    ftruncate(&fd, size_of::<Layout>() as u64)?;
+    let layout = map(fd.as_fd())?;
+    Ok((fd, layout))
+}
+
+/// The memory behind a descriptor that the parent process made; the descriptor is closed.
+pub fn attach(number: RawFd) -> io::Result<&'static Layout> {
+    // Safety: borrowed only to ask the kernel whether it is open, which every number may be asked for.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
+    let flags = fcntl_getfd(borrowed)?;
+    let link = fs::read_link(format!("/proc/self/fd/{number}"))?;
+    if !link.to_string_lossy().starts_with("/memfd:powerbond") {
+        return Err(io::Error::other("not a black box"));
+    }
+    fcntl_setfd(borrowed, flags | FdFlags::CLOEXEC)?;
+    // Safety: it is open and was made for this process alone, so that nothing else here owns it.
+    let fd = unsafe { OwnedFd::from_raw_fd(number) };
+    map(fd.as_fd())
+}
+
+fn map(fd: BorrowedFd<'_>) -> io::Result<&'static Layout> {
+    if fs::metadata(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&fd)))?.len()
+        < size_of::<Layout>() as u64
+    {
+        return Err(io::Error::other("the black box is too small"));
+    }
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // Safety: a new mapping at an address of the kernel's choice replaces nothing. It is never unmapped, as large as `Layout` and
+    // aligned to a page. `Layout` is made of atomics only, for which zeros and whatever another process writes are valid.
+    unsafe {
+        let memory = mmap(std::ptr::null_mut(), size_of::<Layout>(), protection, MapFlags::SHARED, fd, 0)?;
+        Ok(&*memory.cast::<Layout>())
+    }
+}
+
+/// This process is killed when `parent` dies; false if it is dead already.
+pub fn die_with(parent: u32) -> bool {
+    let own = || getppid().map(|pid| pid.as_raw_nonzero().get() as u32);
+    set_parent_process_death_signal(Some(Signal::KILL)).is_ok() && own() == Some(parent)
+}
+
+/// Orphans of children become children of this process, so that [`end_orphans`] finds them.
+pub fn adopt_orphans() {
+    // Where the kernel refuses, orphans that left their group stay; nothing else depends on it.
+    let _ = set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+fn pid(id: u32) -> Option<Pid> {
+    i32::try_from(id).ok().and_then(Pid::from_raw)
+}
+
+/// Kills a process group.
+pub fn kill_group(leader: u32) {
+    if let Some(pid) = pid(leader) {
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+}
+
+/// Kills the children of this process, and theirs when they become ours; a few times, as long as there are any.
+pub fn end_orphans() {
+    for _ in 0..16 {
+        let children = children();
+        if children.is_empty() {
+            return;
+        }
+        for child in children.into_iter().filter_map(pid) {
+            let _ = kill_process(child, Signal::KILL);
+            let _ = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty());
+        }
+    }
+}
+
+fn children() -> Vec<u32> {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Whether a process is stopped by a signal: it will not go on by itself.
+pub fn is_stopped(id: u32) -> bool {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    // The name in parentheses may hold anything.
+    let state = text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    matches!(state, Some('T' | 't'))
+}

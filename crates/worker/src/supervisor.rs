@@ -1,0 +1,361 @@
+//! The side of the supervisor: it starts a worker, watches it, and says what happened to it.
+
+use crate::black_box::{BlackBox, Progress, TIME_IS_UP};
+use crate::worker::{Report, VARIABLE};
+use crate::{os, rows};
+use powerbond::fmi::trace::UnderWay;
+use powerbond::results::{Posthumous, Reached};
+use powerbond::{Error, Failure};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// Between two looks at the worker.
+const TICK: Duration = Duration::from_millis(20);
+/// A worker that is asked to stop ends its step and its files in this time, or is killed.
+const GRACE: Duration = Duration::from_millis(700);
+/// Calls that take longer are shown, and again after each such time.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The exit code of a run whose results could not be written.
+const OUTPUT: u8 = 8;
+
+/// How long things may take; no limit where there is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// The whole run, from the start of the worker on.
+    pub run: Option<Duration>,
+    /// A single call of an FMU.
+    pub call: Option<Duration>,
+}
+
+/// Watches the watching.
+pub trait Listener {
+    /// How far the run is, about 50 times a second.
+    fn progress(&mut self, progress: &Progress);
+    /// Something that people should know now.
+    fn say(&mut self, text: &str);
+    /// The signal that asks the run to stop, if there was one.
+    fn signal(&self) -> Option<u8>;
+}
+
+/// How a supervised run ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// The worker said what the run came to. After that something may have gone wrong with it.
+    Reported {
+        /// What it said.
+        report: Report,
+        /// What went wrong while FMUs were terminated and freed: results are complete.
+        trouble: Option<Error>,
+        /// The folder of the results.
+        folder: Option<PathBuf>,
+    },
+    /// The worker died, or was killed because it hung, before results were complete.
+    Failed {
+        /// Who did what.
+        error: Error,
+        /// The folder with what was computed until then.
+        folder: Option<PathBuf>,
+    },
+    /// The worker was killed because it did not stop when asked to.
+    Stopped {
+        /// The signal.
+        signal: u8,
+        /// The folder with what was computed until then.
+        folder: Option<PathBuf>,
+    },
+}
+
+/// Why a worker was killed.
+enum Killed {
+    Signal(u8),
+    Hung(Box<Failure>),
+}
+
+/// Runs this program with the arguments of `arguments` as a worker, and stays with it until it is gone. What the worker leaves
+/// behind (processes, temporary folders, rows that are not in files) is cleared up.
+pub fn supervise(
+    arguments: impl IntoIterator<Item = std::ffi::OsString>,
+    limits: Limits,
+    listener: &mut dyn Listener,
+) -> io::Result<Ending> {
+    let (fd, layout) = os::create()?;
+    let black_box = BlackBox(layout);
+    os::adopt_orphans();
+    let mut command = os::this_program();
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
+    command.env(VARIABLE, format!("{}:{}", number(&fd), std::process::id()));
+    // Signals of the terminal reach the supervisor only, and everything that an FMU starts can be killed together.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let begun = Instant::now();
+    let mut child = command.spawn()?;
+    drop(fd);
+    let id = child.id();
+    let (gone, is_gone) = channel();
+    // Waits for the worker; the supervisor itself has to look at the clock.
+    std::thread::Builder::new().name("wait".to_owned()).spawn(move || gone.send(child.wait()))?;
+    let mut watch = Watch { black_box, limits, begun, calls: BTreeMap::new(), asked: None, is_over: false };
+    let mut killed = None;
+    let status = loop {
+        match is_gone.recv_timeout(TICK) {
+            Ok(status) => break status?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::Error::other("nobody waits for the worker"));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if let Some(progress) = black_box.progress() {
+            listener.progress(&progress);
+        }
+        if killed.is_none() {
+            killed = watch.look(id, listener);
+            if killed.is_some() {
+                os::kill_group(id);
+            }
+        }
+    };
+    os::kill_group(id);
+    os::end_orphans();
+    powerbond::fmi::sweep_stale();
+    Ok(watch.end(status, killed))
+}
+
+#[cfg(unix)]
+fn number(fd: &impl std::os::fd::AsRawFd) -> i32 {
+    fd.as_raw_fd()
+}
+
+#[cfg(not(unix))]
+fn number<T>(_fd: &T) -> i32 {
+    -1
+}
+
+/// A call that was seen under way.
+struct Seen {
+    count: u64,
+    since: Instant,
+    /// How often it was shown.
+    shown: u32,
+}
+
+struct Watch {
+    black_box: BlackBox,
+    limits: Limits,
+    begun: Instant,
+    calls: BTreeMap<usize, Seen>,
+    /// When the worker was asked to stop.
+    asked: Option<Instant>,
+    /// The time of the whole run is over.
+    is_over: bool,
+}
+
+impl Watch {
+    /// Whether the worker has to be killed, and why.
+    fn look(&mut self, id: u32, listener: &mut dyn Listener) -> Option<Killed> {
+        if let (Some(signal), None) = (listener.signal(), self.asked) {
+            self.black_box.ask_to_stop(signal.into());
+            self.asked = Some(Instant::now());
+        }
+        if self.limits.run.is_some_and(|limit| self.begun.elapsed() > limit) && !self.is_over {
+            self.is_over = true;
+            self.black_box.ask_to_stop(TIME_IS_UP);
+            self.asked.get_or_insert(Instant::now());
+        }
+        if self.asked.is_some_and(|when| when.elapsed() > GRACE) {
+            return Some(match listener.signal() {
+                Some(signal) => Killed::Signal(signal),
+                None => Killed::Hung(Box::new(self.too_long())),
+            });
+        }
+        if os::is_stopped(id) {
+            let who = self.suspects();
+            let message =
+                format!("{} was stopped by a signal and does not continue", who.text("the worker process"));
+            return Some(Killed::Hung(Box::new(who.blame(Failure::new(message)))));
+        }
+        self.calls(listener)
+    }
+
+    fn calls(&mut self, listener: &mut dyn Listener) -> Option<Killed> {
+        let now = Instant::now();
+        let under_way: Vec<(usize, UnderWay)> = self.black_box.calls().collect();
+        self.calls.retain(|place, seen| under_way.iter().any(|(p, c)| p == place && c.count == seen.count));
+        for (place, call) in under_way {
+            let new = Seen { count: call.count, since: now, shown: 0 };
+            let seen = self.calls.entry(place).or_insert(new);
+            let elapsed = now - seen.since;
+            if self.limits.call.is_some_and(|limit| elapsed > limit) {
+                let limit = self.limits.call.unwrap_or_default().as_secs_f64();
+                let who = Suspects(vec![call]);
+                let message =
+                    format!("{} takes longer than the {limit} s of --call-timeout", who.text("a call"));
+                return Some(Killed::Hung(Box::new(who.blame(Failure::new(message)))));
+            }
+            if elapsed > PATIENCE * 2u32.pow(seen.shown.min(16)) {
+                seen.shown += 1;
+                let UnderWay { instance, call, .. } = &call;
+                listener.say(&format!("`{instance}` is still in `{call}`, {} s", elapsed.as_secs()));
+            }
+        }
+        None
+    }
+
+    fn too_long(&self) -> Failure {
+        let limit = self.limits.run.unwrap_or_default().as_secs_f64();
+        let message = format!("the run takes longer than the {limit} s of --timeout");
+        let who = self.suspects();
+        if who.0.is_empty() {
+            Failure::new(message)
+        } else {
+            let message = format!("{message}; {} was under way", who.text("no call"));
+            who.blame(Failure::new(message))
+        }
+    }
+
+    fn suspects(&self) -> Suspects {
+        Suspects(self.black_box.calls().map(|(_, call)| call).collect())
+    }
+
+    fn end(&self, status: ExitStatus, killed: Option<Killed>) -> Ending {
+        let error = match killed {
+            Some(Killed::Hung(failure)) => Some(Error::Deadline(failure)),
+            Some(Killed::Signal(signal)) => {
+                let failure =
+                    Failure::new("the run was stopped, and a call of an FMU did not return in time");
+                return self.failed(Error::Deadline(Box::new(failure)), Some(signal));
+            }
+            None => None,
+        };
+        match (self.black_box.report(), error) {
+            (Some((OUTPUT, ..)), None) if self.could_write() => {
+                let message = "an FMU closed or limited the files of its process: results up to there could not be written by it";
+                let cure = "Run the FMUs one by one (`powerbond run x.fmu`) to find out which one it is";
+                let failure = Failure { cure: Some(cure.to_owned()), ..Failure::new(message) };
+                self.failed(Error::Crash(Box::new(failure)), None)
+            }
+            (Some((code, out, err)), error) => {
+                let clean = status.code() == Some(code.into());
+                let trouble = error.or_else(|| (!clean).then(|| self.crash(status)));
+                let report = Report { code, out, err };
+                let folder = self.black_box.folder();
+                if let (Some(trouble), Some(folder)) = (&trouble, &folder) {
+                    // The summary is complete without it; the trouble is told on the terminal in any case.
+                    let _ = Posthumous::read(folder).and_then(|summary| summary.warn(&trouble.to_string()));
+                }
+                let timed_out = self.is_over && code == 6;
+                if timed_out && trouble.is_none() {
+                    let trouble = Some(Error::Deadline(Box::new(self.too_long())));
+                    return Ending::Reported { report, trouble, folder };
+                }
+                Ending::Reported { report, trouble, folder }
+            }
+            (None, error) => self.failed(error.unwrap_or_else(|| self.crash(status)), None),
+        }
+    }
+
+    /// Whether rows that the worker could not write can be written: then the disk is not to blame.
+    fn could_write(&self) -> bool {
+        self.black_box.folder().is_some() && rows::recover_all(&self.black_box).is_ok()
+    }
+
+    /// The worker is gone before results were complete: rows go into their files, the summary says why.
+    fn failed(&self, error: Error, signal: Option<u8>) -> Ending {
+        let folder = self.black_box.folder();
+        let progress = self.black_box.progress();
+        if let Some(folder) = &folder {
+            let reached = Reached {
+                time: progress.map_or(0.0, |p| p.time),
+                steps: progress.map_or(0, |p| p.steps),
+                seconds: self.begun.elapsed().as_secs_f64(),
+            };
+            let complete = |summary: Posthumous<'_>| {
+                if !summary.is_open() {
+                    return Ok(());
+                }
+                rows::recover_all(&self.black_box)?;
+                summary.fail(&error, &reached)
+            };
+            if let Err(output) = Posthumous::read(folder).and_then(complete) {
+                return Ending::Failed { error: output, folder: Some(folder.clone()) };
+            }
+        }
+        match signal {
+            Some(signal) => Ending::Stopped { signal, folder },
+            None => Ending::Failed { error, folder },
+        }
+    }
+
+    fn crash(&self, status: ExitStatus) -> Error {
+        let who = self.suspects();
+        let how = how(status);
+        let message = format!("{} {how}", who.text("the worker process, outside of any call of an FMU,"));
+        let cure = match who.0.is_empty() {
+            true => "`--in-process` runs without a worker, for a debugger",
+            false => {
+                "The fault is in the FMU: `--in-process` runs it under a debugger; its messages are shown by `-v`"
+            }
+        };
+        let failure =
+            Failure { cure: Some(cure.to_owned()), status: Some(how), ..who.blame(Failure::new(message)) };
+        Error::Crash(Box::new(failure))
+    }
+}
+
+/// Calls that were under way: one of them is to blame.
+struct Suspects(Vec<UnderWay>);
+
+impl Suspects {
+    fn text(&self, nobody: &str) -> String {
+        let one = |c: &UnderWay| {
+            let when = if c.is_step { format!(" at t = {} s", c.time) } else { String::new() };
+            format!("`{}`: `{}`{when}", c.instance, c.call)
+        };
+        match self.0.as_slice() {
+            [] => nobody.to_owned(),
+            [call] => one(call),
+            several => format!("one of {}", several.iter().map(one).collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    fn blame(&self, failure: Failure) -> Failure {
+        match self.0.as_slice() {
+            [call] => Failure {
+                subsystem: Some(call.instance.clone()),
+                call: Some(call.call.to_owned()),
+                time: call.is_step.then_some(call.time),
+                ..failure
+            },
+            _ => failure,
+        }
+    }
+}
+
+/// How a process ended, in words.
+fn how(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        let (name, meaning) = match signal {
+            4 => ("SIGILL", "illegal instruction"),
+            6 => ("SIGABRT", "abort, an uncaught C++ exception or a failed assertion"),
+            7 => ("SIGBUS", "bus error"),
+            8 => ("SIGFPE", "arithmetic error"),
+            9 => ("SIGKILL", "killed from outside, or out of memory"),
+            11 => ("SIGSEGV", "segmentation fault or stack overflow"),
+            15 => ("SIGTERM", "terminated from outside"),
+            24 => ("SIGXCPU", "CPU time limit"),
+            25 => ("SIGXFSZ", "file size limit"),
+            31 => ("SIGSYS", "forbidden system call"),
+            _ => return format!("crashed (signal {signal})"),
+        };
+        return format!("crashed with {name} ({meaning})");
+    }
+    match status.code() {
+        Some(code) => format!("ended the process with exit code {code} (`exit` or `_exit`)"),
+        None => "ended the process".to_owned(),
+    }
+}

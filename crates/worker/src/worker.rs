@@ -1,0 +1,82 @@
+//! The side of the worker: it says how far it is, and in the end what the run came to.
+
+use crate::black_box::{BlackBox, TIME_IS_UP};
+use crate::os;
+use crate::rows::Rings;
+use powerbond::core::observe::{Flow, Observer, StartView, StepReport};
+use powerbond::core::step::StepView;
+use powerbond::table::Backups;
+use std::sync::Arc;
+
+/// Where a worker finds its black box: `<descriptor>:<id of the supervisor>`.
+pub(crate) const VARIABLE: &str = "POWERBOND_BLACK_BOX";
+
+/// What a run came to, for the supervisor to print.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The exit code.
+    pub code: u8,
+    /// For stdout.
+    pub out: String,
+    /// For stderr.
+    pub err: String,
+}
+
+/// A process that runs a system for a supervisor.
+#[derive(Clone, Copy)]
+pub struct Worker {
+    black_box: BlackBox,
+}
+
+impl Worker {
+    /// If this process was started by a supervisor that still lives. From now on it is killed when the supervisor dies.
+    pub fn here() -> Option<Self> {
+        let value = std::env::var(VARIABLE).ok()?;
+        let (number, parent) = value.split_once(':')?;
+        if !os::die_with(parent.parse().ok()?) {
+            return None;
+        }
+        let black_box = BlackBox(os::attach(number.parse().ok()?).ok()?);
+        powerbond::fmi::trace::install(black_box.slots());
+        Some(Worker { black_box })
+    }
+
+    /// For the output of a session: rows outlive this process.
+    pub fn backups(&self) -> Arc<dyn Backups> {
+        Arc::new(Rings { black_box: self.black_box })
+    }
+
+    /// Says what the run came to, or mends what was said before.
+    pub fn report(&self, report: &Report) {
+        if !self.black_box.set_report(report.code, &report.out, &report.err) {
+            let left_out = "warning: the summary is too long to be shown; see summary.json\n";
+            self.black_box.set_report(report.code, "", left_out);
+        }
+    }
+
+    /// The exit code of a run that the supervisor asked to stop.
+    pub fn stopped_by(&self) -> Option<u8> {
+        match self.black_box.wanted_stop() {
+            0 => None,
+            TIME_IS_UP => Some(6),
+            signal => Some(128 + signal as u8),
+        }
+    }
+}
+
+impl Observer for Worker {
+    fn started(&mut self, start: &StartView<'_>) -> Flow {
+        self.black_box.begin(start.t, start.stop);
+        if self.interrupted() { Flow::Stop } else { Flow::Continue }
+    }
+
+    fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        let norm = report.estimates.first().map(|e| e.norm);
+        self.black_box.advance(step.span.end, step.span.h, norm, report.number);
+        if self.black_box.wanted_stop() != 0 { Flow::Stop } else { Flow::Continue }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.black_box.wanted_stop() != 0
+    }
+}

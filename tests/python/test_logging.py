@@ -44,7 +44,7 @@ def test_chatter_is_cut_and_stdout_stays_ours(tmp_path):
     ran = run(tmp_path, 13, "-v", "--json")
     assert [json.loads(line) for line in ran.stdout.splitlines()][-1]["outcome"] == "finished"
     said = [line for line in ran.stderr.splitlines() if "powerbond::fmu" in line]
-    assert len(said) == 10_001 and "more than 10000 lines; the rest is left out" in said[-1]
+    assert len(said) == 10_001 and "more than 10000 lines; the rest is skipped" in said[-1]
     assert len((tmp_path / "out/log.txt").read_text().splitlines()) == 10_001
 
 

@@ -141,7 +141,7 @@ fn describe(check: &Check) -> String {
     out += &methods(check);
     if !check.findings.is_empty() {
         out += &format!(
-            "\n{} violation(s) of the standard in files of FMUs; `--strict` lists them and treats them as errors\n",
+            "\n{} finding(s): violations of the standard in files of FMUs; `--strict` lists them and treats them as errors\n",
             check.findings.len()
         );
     }

@@ -4,7 +4,8 @@
 pub const RUN: &str = "\
 Examples:
   powerbond run examples/quarter-car
-  powerbond run examples/quarter-car --tolerance 1e-4 --set chassis.mass=500 --report
+  powerbond run examples/quarter-car --tolerance 1e-4 --report
+  powerbond run examples/quarter-car --set chassis.mass=500
   powerbond run examples/quarter-car --step-size 1e-3 --output-dir out
   powerbond run model.fmu --end-time 10 --set mass=1200 --input signals.csv
   powerbond run examples/quarter-car --quiet --max-error 1%

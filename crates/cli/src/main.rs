@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// powerbond couples FMUs and models, advances each on its own and measures the power of every bond between
 /// them: what does not cancel is energy that the coupling created or lost.
 #[derive(Parser)]
-#[command(name = "powerbond", version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "powerbond", version, max_term_width = 80, after_help = AFTER_HELP)]
 struct Arguments {
     /// Log progress and messages of FMUs to stderr; -vv adds rejected steps, -vvv all steps (RUST_LOG selects
     /// in detail)

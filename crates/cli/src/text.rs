@@ -99,8 +99,8 @@ pub fn factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "expected a number above 0, such as 1 or 0.5".to_owned())
 }
 
-/// Lines of cells with aligned columns; the first column to the left, the others to the right. Control characters, which
-/// names of other tools may have, are shown and not printed.
+/// Lines of cells with aligned columns, below a header: the first column and columns of words to the left, those with numbers to
+/// the right. Control characters, which names of other tools may have, are shown and not printed.
 pub fn table(rows: &[Vec<String>]) -> String {
     let shown = |cell: &String| match cell.contains(char::is_control) {
         true => cell.escape_debug().to_string(),
@@ -110,12 +110,19 @@ pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
+    let is_number = |cell: &String| {
+        cell.split(' ')
+            .any(|word| word.trim_start_matches(['+', '-', '−']).starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let numbers = |c: usize| rows.iter().skip(1).filter_map(|row| row.get(c)).any(is_number);
+    let to_the_right: Vec<bool> = (0..columns).map(|c| c > 0 && numbers(c)).collect();
     let mut out = String::new();
-    for row in rows {
+    for row in &rows {
         let mut line = String::new();
         for (c, cell) in row.iter().enumerate() {
             let pad = " ".repeat(widths[c] - cell.chars().count());
-            line += &if c == 0 { format!("  {cell}{pad}") } else { format!("   {pad}{cell}") };
+            line += if c == 0 { "  " } else { "   " };
+            line += &if to_the_right[c] { pad + cell } else { format!("{cell}{pad}") };
         }
         out += line.trim_end();
         out.push('\n');
@@ -138,5 +145,13 @@ mod tests {
         ] {
             assert_eq!(quantity(x, "s"), text);
         }
+    }
+
+    #[test]
+    fn words_stand_to_the_left_and_numbers_to_the_right() {
+        let rows = [["name", "class", "steps"], ["a", "A: takes values", "1048"], ["long", "B", "7"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let text = "  name   class             steps\n  a      A: takes values    1048\n  long   B                     7\n";
+        assert_eq!(table(&rows), text);
     }
 }

@@ -188,10 +188,10 @@ fn people_get_a_readable_page() {
         "chassis.force = wheel.suspension_force",
         "wheel.road follows a signal",
         "suspension: −(chassis.force·chassis.velocity)  +(wheel.chassis_velocity·wheel.suspension_force)",
-        "suspension_force depends on chassis_position, chassis_velocity at the same instant",
+        "suspension_force has direct feed-through from chassis_position, chassis_velocity",
         "no algebraic loop; nilpotency index 2",
         "tends to the true local error of wheel.suspension_force",
-        "not of chassis.velocity: an output with feed-through feeds its subsystem",
+        "not of chassis.velocity: an output with feed-through is connected to its subsystem",
         "* controller rollback",
     ] {
         assert!(ran.out.contains(said), "`{said}` in\n{}", ran.out);
@@ -214,9 +214,9 @@ fn people_get_a_readable_page() {
         "model = \"algebraic/gain\"\nparameters = { refresh = \"no\", ",
     );
     let looped = Lab::with(&deaf).powerbond(&["check", "system.toml"]);
-    assert!(looped.out.contains("not solved in the run"), "{}", looped.out);
+    assert!(looped.out.contains("not solved during the run"), "{}", looped.out);
     assert!(looped.out.contains("1.442 with hold 0 (unstable)"), "{}", looped.out);
-    assert!(looped.err.contains("the outputs of `c` cannot be re-read"), "{}", looped.err);
+    assert!(looped.err.contains("outputs of `c` cannot be evaluated without a step"), "{}", looped.err);
 }
 
 #[test]
@@ -321,15 +321,21 @@ fn declarations_of_feed_through_are_checked() {
     let declare = |list: &str, says: &[&str]| {
         refuses(FD, model, &format!("{model}\nfeed_through = {list}"), "feed_through =", says);
     };
-    declare("[[\"suspensionforce\", \"road\"]]", &["no output `suspensionforce`", "`suspension_force`?"]);
-    declare("[[\"suspension_force\", \"rod\"]]", &["no input `rod`", "`road`?"]);
-    declare("[[\"road\", \"suspension_force\"]]", &["no output `road`"]);
+    declare(
+        "[[\"suspensionforce\", \"road\"]]",
+        &["unknown output `suspensionforce`", "`suspension_force`?"],
+    );
+    declare("[[\"suspension_force\", \"rod\"]]", &["unknown input `rod`", "`road`?"]);
+    declare("[[\"road\", \"suspension_force\"]]", &["unknown output `road`"]);
     declare("[[\"suspension_force\"]]", &["a pair [\"output\", \"input\"]"]);
     declare("\"maybe\"", &["\"unknown\"", "\"probe\""]);
     declare("3", &["`feed_through` is 3"]);
-    declare("[]", &["says itself that `suspension_force` depends on `chassis_position`"]);
+    declare("[]", &["declares direct feed-through to `suspension_force` from `chassis_position`"]);
     let both = "[\"suspension_force\", \"chassis_position\"], [\"suspension_force\", \"chassis_velocity\"]";
-    declare(&format!("[{both}, [\"suspension_force\", \"road\"]]"), &["does not depend on `road`"]);
+    declare(
+        &format!("[{both}, [\"suspension_force\", \"road\"]]"),
+        &["has no direct feed-through from `road`"],
+    );
     declare(&format!("[{both}, {both}]"), &["declared twice"]);
     // What repeats the model is fine.
     let same = edit(FD, model, &format!("{model}\nfeed_through = [{both}]"));
@@ -340,8 +346,7 @@ fn declarations_of_feed_through_are_checked() {
     let declared = edit(FD, model, &format!("{silent}\nfeed_through = [{both}]"));
     assert_eq!(check(&declared)["subsystems"][1]["feed_through"], "declared");
     let short = format!("{silent}\nfeed_through = [[\"suspension_force\", \"chassis_position\"]]");
-    let says =
-        &["`wheel.suspension_force` depends on `wheel.chassis_velocity` at the same instant", "Add the pair"];
+    let says = &["feed-through from `wheel.chassis_velocity` to `wheel.suspension_force`", "Add the pair"];
     refuses(FD, model, &short, "feed_through =", says);
     let trusted = edit(&edit(FD, model, &short), "stop = 3.0", "stop = 3.0\nprobe = false");
     assert_eq!(check(&trusted)["adjacency"]["rows"][0], json!([0, 1, 0]), "without probing it is believed");
@@ -354,11 +359,11 @@ fn what_nobody_knows_is_a_warning_and_never_a_loop() {
     let document = check(&ring);
     assert_eq!((&document["loops"], &document["nilpotency"]), (&json!([]), &json!(1)));
     let warnings = document["warnings"].to_string();
-    assert_eq!(warnings.matches("does not say which outputs depend").count(), 3, "{warnings}");
+    assert_eq!(warnings.matches("the direct feed-through of `").count(), 3, "{warnings}");
     let lab = Lab::with(&ring);
     let ran = lab.run(&[]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("`b` does not say which outputs depend"), "{}", ran.err);
+    assert!(ran.err.contains("the direct feed-through of `b` is unknown"), "{}", ran.err);
     assert!((lab.results().at(0.0, "c.y") - 2.5).abs() < 1e-10, "initial values are consistent all the same");
     // Without probing, a silent model is as unknown.
     let silent = self::ring(3.0).replace("offset = 2", "offset = 2, dependencies = \"no\"");
@@ -374,7 +379,7 @@ fn rules_for_initial_values_are_checked() {
     };
     initial("{ tolerance = 0 }", &["`tolerance` is 0", "above 0"]);
     initial("{ tolerance = -1e-6 }", &["-1e-6"]);
-    initial("{ iterations = 1.5 }", &["a whole number"]);
+    initial("{ iterations = 1.5 }", &["an integer"]);
     initial("{ tolerence = 1 }", &["`tolerance`?"]);
     initial("3", &["a table"]);
     refuses(FD, "stop = 3.0", "stop = 3.0\nprobe = 1", "probe =", &["`true` or `false`"]);
@@ -384,6 +389,10 @@ fn rules_for_initial_values_are_checked() {
 fn every_example_passes() {
     for entry in std::fs::read_dir(root().join("examples")).unwrap() {
         let folder = entry.unwrap().path();
+        // The model of the template is that of its own program; its own tests run it.
+        if folder.join("Cargo.toml").is_file() {
+            continue;
+        }
         let ran = Lab::new().powerbond(&["check", folder.to_str().unwrap(), "--json"]);
         assert_eq!(ran.code, 0, "{}: {}", folder.display(), ran.err);
         assert_eq!(ran.json()["loops"], json!([]));

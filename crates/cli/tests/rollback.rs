@@ -252,7 +252,11 @@ fn a_subsystem_without_a_way_back_is_refused_with_what_would_work() {
         "model = \"quarter-car/wheel-fd\"",
         "model = \"quarter-car/wheel-fd\"\nparameters = { restore = \"no\" }",
     );
-    let says = &["`wheel` cannot go back", "\"energy\", \"predictor\"", "\"fixed\", \"ecco\", \"i\""];
+    let says = &[
+        "`wheel` cannot save and restore its state",
+        "\"energy\", \"predictor\"",
+        "\"fixed\", \"ecco\", \"i\"",
+    ];
     refuses(&stuck, "kind = \"richardson\"", &[says.as_slice(), &["estimator `richardson`"]].concat());
     let energy = with(&stuck, "estimator = \"energy\"\ncontroller = \"rollback\"");
     refuses(&energy, "controller =", &[says.as_slice(), &["controller `rollback`"]].concat());
@@ -279,7 +283,7 @@ fn tolerances_that_make_no_sense_are_refused() {
     knob("absolute = 0", &["`absolute` is 0"]);
     knob("relative = -1", &["`relative` is -1"]);
     knob("nominal = 0", &["`nominal` is 0"]);
-    knob("tolerance = 1e-3, absolute = 1e-3", &["give one of them"]);
+    knob("tolerance = 1e-3, absolute = 1e-3", &["set one of them"]);
     knob("big_step = \"small\"", &["\"modified\", \"classic\""]);
     knob("constants = \"mine\"", &["\"per-output\", \"published\""]);
     knob("extrapolate = 1", &["`true` or `false`"]);

@@ -100,17 +100,15 @@ fn a_gear_beside_units_stays() {
 #[test]
 fn what_was_converted_by_hand_is_not_converted_again() {
     let error = shaft("N.m", ["rpm", "rpm"], 0.10472).err().unwrap().to_string();
-    assert!(
-        error.contains("`ratio` = 0.10472 is what makes watts of rpm times N.m. Leave it out"),
-        "{error}"
-    );
+    assert!(error.contains("`ratio` = 0.10472 converts rpm times N.m to watts. Remove it"), "{error}");
 }
 
 #[test]
 fn turns_are_no_radians() {
     for (from, gain) in [("Hz", TAU), ("1/min", TAU / 60.0)] {
         let error = shaft("N.m", ["rad/s", from], 1.0).err().unwrap().to_string();
-        let expected = format!("`b.y` is in {from} and `a.u` in rad/s: one counts turns, the other radians");
+        let expected =
+            format!("`b.y` is in {from} and `a.u` in rad/s: one counts revolutions, the other radians");
         assert!(error.contains(&expected), "{error}");
         let named: f64 = error.split("meant, ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
         assert!((named / gain - 1.0).abs() < 1e-12, "{error}");

@@ -20,8 +20,13 @@ pub struct Library {
 impl Library {
     /// The library of the built-in models, which is built with the command and lies beside it.
     pub fn find() -> Result<Self, ExportError> {
+        Library::named("powerbond_models_fmu")
+    }
+
+    /// The library that is built of the crate `name` and lies beside the running program: `libname.so`.
+    pub fn named(name: &str) -> Result<Self, ExportError> {
         let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-        let name = format!("{prefix}powerbond_models_fmu{suffix}");
+        let name = format!("{prefix}{name}{suffix}");
         let command = std::env::current_exe().and_then(|p| p.canonicalize());
         let folder = command.ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
         // In cargo's folders the newest one is in `deps`; an installation has it beside the command or in `lib`.

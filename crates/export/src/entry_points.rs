@@ -2,12 +2,15 @@
 
 /// Exports every function of FMI 2.0 and FMI 3.0 that a co-simulation FMU has, for the models in the list.
 ///
-/// `fmu_library!(powerbond_models::ALL);` in a crate of the type `cdylib` is a whole library. The list is a
-/// `&'static [&'static ModelSpec]`. Functions of model exchange and of what the FMUs do not declare are there too, since
+/// `fmu_library!(&[&MY_MODEL, &MY_OTHER_MODEL]);` in a crate of the type `cdylib` is a whole library. The list is a
+/// `&'static [&'static ModelSpec]`; names in it are those of the place where the macro is called. Functions of model exchange and of what the FMUs do not declare are there too, since
 /// some importers look for all of them; they refuse. Functions of FMI 2.0 model exchange are not.
 #[macro_export]
 macro_rules! fmu_library {
     ($models:expr) => {
+        /// What an instance may be of.
+        static POWERBOND_MODELS: &[&$crate::ModelSpec] = $models;
+
         /// By this the exporter recognises a library that fits.
         #[unsafe(no_mangle)]
         #[used]
@@ -33,7 +36,7 @@ macro_rules! fmu_library {
             $crate::entry_points! {
                 fmi2Instantiate(name: *const c_char, kind: c_int, guid: *const c_char, _resources: *const c_char,
                     callbacks: *const Callbacks, _visible: c_int, _logging: c_int) -> Handle
-                    => fmi2::instantiate($models, name, kind, guid, callbacks);
+                    => fmi2::instantiate(super::POWERBOND_MODELS, name, kind, guid, callbacks);
                 fmi2FreeInstance(c: Handle) -> () => ffi::free_instance(c);
                 fmi2SetDebugLogging(c: Handle, _on: c_int, _n: usize, _names: *const *const c_char) -> c_int
                     => ffi::set_debug_logging(c);
@@ -99,7 +102,7 @@ macro_rules! fmu_library {
                 fmi3InstantiateCoSimulation(_name: *const c_char, token: *const c_char, _resources: *const c_char,
                     _visible: u8, _logging: u8, event_mode: u8, _early_return: u8, intermediate: *const u32, n: usize,
                     environment: *mut c_void, log: Option<LogMessage>, update: Option<IntermediateUpdate>) -> Handle
-                    => fmi3::instantiate($models, token, event_mode, (intermediate, n), environment, log, update);
+                    => fmi3::instantiate(super::POWERBOND_MODELS, token, event_mode, (intermediate, n), environment, log, update);
                 fmi3InstantiateModelExchange(_name: *const c_char, _token: *const c_char, _resources: *const c_char,
                     _visible: u8, _logging: u8, environment: *mut c_void, log: Option<LogMessage>) -> Handle
                     => fmi3::no_instance("fmi3InstantiateModelExchange", "model exchange", environment, log);

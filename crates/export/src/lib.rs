@@ -41,6 +41,7 @@ pub use archive::{Export, Library};
 pub use description::{FmiVersion, describe};
 pub use error::{ExportError, Refusal};
 pub use interface::Interface;
+pub use powerbond_models::ModelSpec;
 pub use snapshot::Snapshot;
 
 /// What a library of this version has in it.

@@ -181,7 +181,8 @@ impl FmuSubsystem {
         let clocks = variables.filter_map(|v| Some((v, v.clock.as_deref()?)));
         let text = |(v, clock): (&Variable, &ClockFormat)| match v.causality {
             Causality::Input => format!(
-                "the clock `{}` ({}) is never activated: clocks are not supported",
+                "the clock `{}` ({}) is never activated, because clocks are not supported; what belongs to it does \
+                 not change",
                 v.name,
                 clock.describe()
             ),
@@ -356,7 +357,7 @@ impl FmuSubsystem {
         let mut columns: BTreeMap<usize, Column> = BTreeMap::new();
         for (place, &(o, i)) in binding.feed_through.iter().enumerate() {
             let (output, input) = (binding.outputs[o], binding.inputs[i]);
-            // Whole numbers and booleans have no derivative; their place stays zero.
+            // Integers and booleans have no derivative; their place stays zero.
             if !is_real(output) || !is_real(input) {
                 continue;
             }

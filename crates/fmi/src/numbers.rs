@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 /// An array in the type that an FMU's function takes.
 ///
-/// Whole numbers, booleans and enumerations travel through the engine as `f64`: a value that goes in is rounded to the
+/// Integers, booleans and enumerations travel through the engine as `f64`: a value that goes in is rounded to the
 /// nearest one that the type has (booleans: true from 0.5 on), a value that comes out is exact up to 2⁵³.
 #[derive(Clone, Debug)]
 pub(crate) enum Numbers {
@@ -83,7 +83,7 @@ impl Numbers {
         }
     }
 
-    /// Stores a whole number at `i`; those of 64 bits keep all their digits, which a real does not.
+    /// Stores an integer at `i`; those of 64 bits keep all their digits, which a real does not.
     pub fn write_whole(&mut self, i: usize, value: i64) {
         match self {
             Numbers::I64(list) => list[i] = value,

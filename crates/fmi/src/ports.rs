@@ -25,7 +25,7 @@ pub(crate) struct Port {
 
 /// The engine's view of an FMU.
 ///
-/// All numeric variables are in it: reals, whole numbers, booleans and enumerations, all of them as `f64`. Strings and
+/// All numeric variables are in it: reals, integers, booleans and enumerations, all of them as `f64`. Strings and
 /// binaries are packets; clocks are in the description only. Elements of arrays are called `x[1]` or `a[1,2]`.
 pub(crate) struct Ports {
     /// For each variable of `info` its place in the FMU.

@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Value {
     /// A real number.
     Real(f64),
-    /// A whole number; also the value of an enumeration.
+    /// An integer; also the value of an enumeration.
     Integer(i64),
     /// True or false.
     Boolean(bool),
@@ -44,8 +44,8 @@ impl Value {
         }
     }
 
-    /// As a number for a variable of type `kind` (of `definition`), if it fits: reals take whole numbers, whole
-    /// numbers take reals without a fraction, enumerations take the name of an item, booleans take 0 and 1.
+    /// As a number for a variable of type `kind` (of `definition`), if it fits: reals take integers, integers
+    /// take reals without a fraction, enumerations take the name of an item, booleans take 0 and 1.
     pub fn number(&self, kind: Kind, definition: Option<&TypeDefinition>) -> Option<f64> {
         let range = kind.range();
         // An enumeration has its items and no other values; a type without items says nothing.

@@ -38,7 +38,7 @@ fn integrator(extra: &[(&str, &[u8])]) -> std::path::PathBuf {
 fn escaping_names_are_refused() {
     for name in ["../evil", "resources/../../evil", "/tmp/evil", "..\\evil", "C:\\evil", "a\\..\\..\\evil"] {
         let path = integrator(&[(name, b"x")]);
-        check(&path, &["evil`", "outside its folder"]);
+        check(&path, &["evil`", "outside of the archive's folder"]);
     }
 }
 
@@ -116,9 +116,12 @@ fn no_file_makes_the_reader_panic() {
 
 #[test]
 fn entries_of_one_name_and_missing_descriptions_are_refused() {
-    check(&zip("empty.fmu", &[("readme.txt", b"hello")]), &["no `modelDescription.xml`"]);
-    check(&integrator(&[("resources/a", b"1"), ("resources\\a", b"2")]), &["`resources/a` occurs twice"]);
-    check(&integrator(&[("resources/a", b"1"), ("resources/a/b", b"2")]), &["`resources/a/b` occurs twice"]);
+    check(&zip("empty.fmu", &[("readme.txt", b"hello")]), &["missing `modelDescription.xml`"]);
+    check(&integrator(&[("resources/a", b"1"), ("resources\\a", b"2")]), &["duplicate entry `resources/a`"]);
+    check(
+        &integrator(&[("resources/a", b"1"), ("resources/a/b", b"2")]),
+        &["duplicate entry `resources/a/b`"],
+    );
 }
 
 #[test]
@@ -133,11 +136,11 @@ fn libraries_that_do_not_fit_are_named() {
         zip("x.fmu", &all)
     };
     check(&with(&[]), &["no library for this platform", PLATFORM_2, "sources only"]);
-    check(&with(&[("binaries/plan9/x.so", b"x")]), &[PLATFORM_2, "it has plan9"]);
+    check(&with(&[("binaries/plan9/x.so", b"x")]), &[PLATFORM_2, "found plan9"]);
     check(&with(&[(&other, b"x")]), &["integrator2", "the folder holds another"]);
-    check(&with(&[(&entry, b"\x7fELF but not really")]), &["`integrator2", "does not load: "]);
+    check(&with(&[(&entry, b"\x7fELF but not really")]), &["`integrator2", "cannot be loaded: "]);
     let library = library("integrator2");
-    check(&with(&[(&entry, &library[..library.len() / 2])]), &["does not load: "]);
+    check(&with(&[(&entry, &library[..library.len() / 2])]), &["cannot be loaded: "]);
     #[cfg(target_os = "linux")]
     {
         // Byte 18 names the processor: 8 is MIPS.
@@ -145,7 +148,7 @@ fn libraries_that_do_not_fit_are_named() {
         check(&with(&[(&entry, &foreign)]), &["for another processor (ELF machine 8)"]);
     }
     // A library of another standard lacks every function.
-    check(&with(&[(&entry, &common::library("integrator3"))]), &["lacks the function `fmi2Instantiate`"]);
+    check(&with(&[(&entry, &common::library("integrator3"))]), &["does not export `fmi2Instantiate`"]);
 }
 
 /// An FMU that needs `libmiddle.so`, which needs `libend.so`; both lie beside it, and nothing tells the loader so.
@@ -178,8 +181,8 @@ fn libraries_that_an_fmu_brings_along_are_found() {
         zip("x.fmu", &entries)
     };
     // In this order: a library that is loaded already is missing nowhere.
-    check(&with(1), &["`integrator2.so` does not load: libmiddle.so: "]);
-    check(&with(2), &["`integrator2.so` does not load: libend.so: "]);
+    check(&with(1), &["`integrator2.so` cannot be loaded: libmiddle.so: "]);
+    check(&with(2), &["`integrator2.so` cannot be loaded: libend.so: "]);
     Fmu::open(with(3)).unwrap().load().unwrap();
 }
 

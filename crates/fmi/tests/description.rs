@@ -81,8 +81,8 @@ fn imperfect_files_are_read_with_findings() {
     check("min=\"0\"", "min=\"0\" colour=\"red\"", 15, "unknown attribute `colour`");
     check("<LogCategories>", "<Extras/><LogCategories>", 9, "unknown element `Extras`");
     check("variability=\"tunable\"", "variability=\"often\"", 15, "`variability` is `often`");
-    check("name=\"d\"", "name=\"k\"", 11, "two variables called `k`");
-    check("modelIdentifier=\"integrator2\"", "modelIdentifier=\"my-model.2\"", 3, "not a name in C");
+    check("name=\"d\"", "name=\"k\"", 11, "duplicate variable name `k`");
+    check("modelIdentifier=\"integrator2\"", "modelIdentifier=\"my-model.2\"", 3, "not a valid C identifier");
     check("canInterpolateInputs=\"true\"", "canInterpolateInputs=\"True\"", 3, "read as true");
     check("nominal=\"10\"", "nominal=\"10\" declaredType=\"Lost\"", 13, "`Lost` is not defined");
 }
@@ -112,7 +112,7 @@ fn broken_files_are_refused_with_their_line() {
         assert!(error.to_string().contains(wanted), "{error}");
     };
     check("valueReference=\"4\"", "valueReference=\"-4\"", 16, "value reference `-4`");
-    check("name=\"d\" ", "", 16, "no attribute `name`");
+    check("name=\"d\" ", "", 16, "lacks the attribute `name`");
     check(
         "index=\"3\" dependencies=\"1\"",
         "index=\"3\" dependencies=\"99\"",
@@ -120,7 +120,7 @@ fn broken_files_are_refused_with_their_line() {
         "variable 99, but there are 6",
     );
     check("index=\"3\" dependencies=\"1 6\"", "index=\"0\" dependencies=\"1 6\"", 21, "variable 0");
-    check("guid=\"{integrator}\"", "", 2, "no attribute `guid`");
+    check("guid=\"{integrator}\"", "", 2, "lacks the attribute `guid`");
     check("fmiModelDescription", "html", 2, "root element is `html`");
     check("</ModelVariables>", "", 23, "not well-formed");
     let three = description("integrator3").replace("dependencies=\"1\"", "dependencies=\"77\"");
@@ -148,7 +148,7 @@ fn terminals_are_read() {
     assert_eq!(flange.terminals[0].members[0].variable, "x");
     assert_eq!(
         model.findings[0].to_string(),
-        "terminalsAndIcons.xml:5: terminal `flange` names `lost`, which the model lacks"
+        "terminalsAndIcons.xml:5: terminal `flange`: unknown variable `lost`"
     );
 }
 

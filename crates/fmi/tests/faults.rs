@@ -65,13 +65,13 @@ fn errors_name_call_status_and_reason() {
             assert!(text.contains(part), "mode {mode}: {text}");
         }
     };
-    check(3, &["`fmi2DoStep` returned fmi2Discard", "stuck at t = 0.5"]);
+    check(3, &["`fmi2DoStep` returned fmi2Discard", "no progress at t = 0.5"]);
     check(4, &["fmi2Discard", "last successful time of a step from 0.4"]);
     check(6, &["`fmi2DoStep` returned fmi2Error", "the solver failed at 0.4"]);
     check(7, &["fmi2Fatal"]);
-    check(8, &["illegal status 42"]);
-    check(11, &["asks to end the simulation at t = 0.4"]);
-    check(12, &["fmi2Pending", "background"]);
+    check(8, &["invalid status 42"]);
+    check(11, &["requests termination at t = 0.4"]);
+    check(12, &["fmi2Pending", "asynchronously"]);
     check(14, &["`fmi2Terminate` returned fmi2Error"]);
 }
 
@@ -89,7 +89,7 @@ fn after_an_error_an_instance_can_be_started_again() {
     run(&mut s, &[1.0], 1, 0.2).unwrap_err();
     let mut y = [0.0];
     let error = s.advance(Span::new(0.4, 0.1), Inputs::constant(&[1.0]), &mut y).unwrap_err();
-    assert!(error.to_string().contains("failed before"), "{error}");
+    assert!(error.to_string().contains("an earlier call failed"), "{error}");
     s.finish().unwrap();
     begin(&mut s, &["u"], &["x"], &[1.0]).unwrap();
     s.advance(Span::new(0.0, 0.1), Inputs::constant(&[1.0]), &mut y).unwrap();
@@ -108,7 +108,7 @@ fn after_a_fatal_error_no_instance_is_called_any_more() {
     run(&mut bad, &[1.0], 1, 0.2).unwrap_err();
     let mut y = [0.0];
     let error = neighbour.advance(Span::new(0.0, 0.1), Inputs::constant(&[1.0]), &mut y).unwrap_err();
-    assert!(error.to_string().contains("fatally"), "{error}");
+    assert!(error.to_string().contains("fatal error in an instance"), "{error}");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn too_many_log_lines_are_cut() {
     let lines = logged(13, 2);
     assert_eq!(lines.len(), 10_001);
     assert_eq!((lines[0].message.as_str(), lines[0].status), ("line 0", Status::Ok));
-    assert!(lines[10_000].message.contains("the rest is left out"));
+    assert!(lines[10_000].message.contains("the rest is skipped"));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn steps_of_one_length_only() {
     s.advance(Span::new(0.2, 0.2), Inputs::constant(&[1.0]), &mut y).unwrap();
     let error = s.advance(Span::new(0.4, 0.1), Inputs::constant(&[1.0]), &mut y).unwrap_err();
     assert!(
-        matches!(&error, SubsystemError::Infeasible { message } if message.contains("one length")),
+        matches!(&error, SubsystemError::Infeasible { message } if message.contains("one step size only")),
         "{error}"
     );
 }

@@ -158,7 +158,7 @@ fn structural_parameters_size_arrays() {
     let start = |value: Value| Options { start: vec![("a".to_owned(), value)], ..Options::default() };
     let fmu = s.fmu().clone();
     let error = fmu.instantiate("x", &start(1.0.into())).unwrap_err().to_string();
-    assert!(error.contains("`a` has 3 element(s), 1 given"), "{error}");
+    assert!(error.contains("`a` has 3 element(s), found 1"), "{error}");
     let list = Value::List(vec![1.0.into(), 2.0.into(), 3.0.into()]);
     let mut s = fmu.instantiate("x", &start(list)).unwrap();
     assert_eq!(begin(&mut s, &["a[1]"], &["twice[1]", "twice[3]"], &[9.0]).unwrap(), [18.0, 6.0]);
@@ -178,7 +178,7 @@ fn a_fixed_internal_step_takes_multiples_only() {
     let mut y = [0.0];
     s.advance(Span::new(0.0, 0.2), Inputs::constant(&[1.0]), &mut y).unwrap();
     let error = s.advance(Span::new(0.2, 0.25), Inputs::constant(&[1.0]), &mut y).unwrap_err();
-    assert!(error.to_string().contains("multiples of 0.1 s"), "{error}");
+    assert!(error.to_string().contains("fixed internal step of 0.1 s"), "{error}");
     let mut free = fmu.instantiate("t", &Options { any_step_size: true, ..Options::default() }).unwrap();
     begin(&mut free, &["u"], &["x"], &[1.0]).unwrap();
     free.advance(Span::new(0.0, 0.25), Inputs::constant(&[1.0]), &mut y).unwrap();

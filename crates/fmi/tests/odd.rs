@@ -46,12 +46,12 @@ fn names_are_texts() {
 #[test]
 fn what_is_missing_or_unknown_is_noted_and_nothing_more() {
     findings(|xml| xml, &[]);
-    findings(without_structure, &["there is no `ModelStructure`"]);
+    findings(without_structure, &["missing `ModelStructure`"]);
     findings(
         |xml| xml.replace("<Unknown index=\"3\" dependencies=\"1\"/>", ""),
         &["the output `y` is missing in `ModelStructure`"],
     );
-    findings(|xml| xml.replace(" modelName=\"integrator\"", ""), &["no `modelName`"]);
+    findings(|xml| xml.replace(" modelName=\"integrator\"", ""), &["missing `modelName`"]);
     findings(
         |xml| xml.replace("fmiVersion=\"2.0\"", "fmiVersion=\"2.0.4\""),
         &["no version of the standard"],
@@ -113,7 +113,7 @@ fn two_inputs_that_are_one_variable_are_not_fed_together() {
     });
     let mut s = runs(path, "u2", "x");
     let error = begin(&mut s, &["u", "u2"], &["x"], &[1.0, 2.0]).unwrap_err().to_string();
-    assert!(error.contains("`u` and `u2` are one variable"), "{error}");
+    assert!(error.contains("`u` and `u2` are the same variable"), "{error}");
 }
 
 #[test]

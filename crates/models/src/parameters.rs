@@ -17,7 +17,7 @@ pub enum Domain {
         /// Greatest.
         max: f64,
     },
-    /// A whole number with a default.
+    /// An integer with a default.
     Count {
         /// Default.
         default: u32,

@@ -1,13 +1,61 @@
 //! Co-simulation that follows the energy through the coupling.
 //!
-//! A [`System`] is read from a file, assembled and run:
+//! A [`System`] of models and FMUs is built, stepped and ended; inputs are set while it runs:
 //!
-//! ```no_run
-//! let system = powerbond::System::load("examples/quarter-car")?;
-//! let summary = powerbond::run(&system, &powerbond::RunOptions::default())?;
-//! println!("{} steps", summary.steps.accepted);
-//! # Ok::<(), powerbond::Error>(())
 //! ```
+//! use powerbond::{Connect, Port, State, System};
+//!
+//! fn main() -> Result<(), powerbond::Error> {
+//!     let system = System::builder()
+//!         .model("chassis", "quarter-car/chassis")
+//!         .model("wheel", "quarter-car/wheel-suspension")
+//!         .connect("chassis.velocity", "wheel.chassis_velocity")
+//!         .connection(Connect::new("wheel.suspension_force", "chassis.force").gain(-1.0))
+//!         .bond("suspension", [
+//!             Port::entering("chassis.force", "chassis.velocity"),
+//!             Port::entering("wheel.chassis_velocity", "wheel.suspension_force"),
+//!         ])
+//!         .input("wheel.road", 0.0)
+//!         .stop(4.0)
+//!         .tolerance(1e-3)
+//!         .build()?;
+//!     let mut run = system.start()?;
+//!     while run.step()? == State::Running {
+//!         if run.time() >= 1.0 && run.value("wheel.road")? == 0.0 {
+//!             run.set("wheel.road", 0.1)?; // the curb
+//!         }
+//!     }
+//!     let height = run.value("chassis.position")?;
+//!     let done = run.finish()?;
+//!     println!("{}, {height:.3} m, {} rows", done.verdict.word, done.table.rows());
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Guide
+//!
+//! 1. **A system** is plain data. It is made with [`System::builder`] as above or read from a file with [`System::load`];
+//!    both do the same checks and give the same messages, and all mistakes are reported at once. A subsystem is a built-in
+//!    [model](models), an FMU ([`SystemBuilder::fmu`]) or a model of one's own: any `impl`
+//!    [`Subsystem`](core::subsystem::Subsystem) with [`SystemBuilder::subsystem`], or a [`ModelSpec`](models::ModelSpec) that
+//!    is [registered](System::register), so that files may say `model = "mine/pump"`. The crate in `examples/own-model` is a
+//!    template.
+//! 2. **A method** is a [`Method`]: a schedule, a hold, a correction, estimators and a controller, each an enum with typed
+//!    parameters ([`catalogue`]). [`SystemBuilder::tolerance`] chooses all of it automatically.
+//! 3. **A run** is a [`Session`]: [`System::start`] keeps results in memory, [`Session::open`] also writes files or calls a
+//!    function for every row ([`Output`]). [`Session::step`], [`Session::run_until`] and [`Session::run`] give the same bits.
+//!    [`Session::value`] reads and [`Session::set`] changes variables by their names; [`Session::save`] and
+//!    [`Session::restore`] go back in time; [`Session::verdict`] and [`Session::ledger`] can be asked for at any time.
+//! 4. **Results** are in [`Done`]: tables as columns, the verdict (how far the results can be trusted), the energy ledger of
+//!    every bond, and the [summary](results::Summary). [`run`] does all of this for a file, as the command does, and writes
+//!    the folder of results.
+//! 5. **Errors** are data: an [`Error`] has a place in a file, an exit code and, for a run that failed, a [`Failure`] with
+//!    subsystem, time, call, status and cure.
+//! 6. **Tools** on top: [`check`] (structure before a run), [`tune`] (error against cost of all methods), [`report`] (one
+//!    HTML page), [`picture`], [`results::compare`]. They use only what is public here.
+//!
+//! Nothing is printed. Log messages go to [`tracing`](https://docs.rs/tracing), with the targets `powerbond::run`,
+//! `powerbond::config`, `powerbond::steps` and `powerbond::fmu`.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,6 +1,6 @@
 //! Numbers in messages: the digits that were written, and an exponent where zeros would fill the line.
 
-/// Whole numbers up to this one are exact as reals: 2⁵³.
+/// Integers up to this one are exact as reals: 2⁵³.
 pub const LONGEST_IN_A_REAL: u64 = 1 << 53;
 
 /// `4`, `0.001`, `1e-30`.

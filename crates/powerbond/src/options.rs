@@ -12,7 +12,7 @@ use crate::verify;
 use powerbond_core::observe::Nobody;
 use std::path::{Path, PathBuf};
 
-/// What the command line or a program may change; it goes over what the file says.
+/// What the command line or a program may change; it overrides the file.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Start of the run, in s.
@@ -33,7 +33,7 @@ pub struct RunOptions {
     pub method: Option<PathBuf>,
     /// `subsystem.parameter=value` or `method.knob=value`; overrides `params`.
     pub set: Vec<String>,
-    /// Parameter files (SSP's `.ssv`); later ones go over earlier ones.
+    /// Parameter files (SSP's `.ssv`); later ones override earlier ones.
     pub params: Vec<PathBuf>,
     /// A scenario: what happens to variables at known times.
     pub scenario: Option<PathBuf>,

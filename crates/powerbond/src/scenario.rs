@@ -95,7 +95,7 @@ impl Scenario {
 
 fn time(node: Node<'_>) -> Result<At<f64>, Error> {
     let time = node.number()?;
-    if time.value < 0.0 { node.expected("a number of 0 or more, in s after the start,") } else { Ok(time) }
+    if time.value < 0.0 { node.expected("a number of 0 or more, in s after the start") } else { Ok(time) }
 }
 
 fn event(node: Node<'_>, defaults: Option<&Table<'_>>) -> Result<Event, Error> {
@@ -174,21 +174,21 @@ mod tests {
         };
         check(
             "events:\n  - time: 1\n    modle: a\n",
-            "s.yml:3:5: an event has no key `modle`. Did you mean `model`?",
+            "s.yml:3:5: unknown key `modle` in an event. Did you mean `model`?",
         );
-        check("events:\n  - time: 1\n", "s.yml:2:5: the event needs a key `model`, here or in `defaults`");
-        check("events: []\nend: -1\n", "s.yml:2:6: `end` is `-1`; a number of 0 or more");
-        check("events: 3\n", "s.yml:1:9: `events` is `3`; a list is needed");
+        check("events:\n  - time: 1\n", "s.yml:2:5: the event lacks the key `model`, here or in `defaults`");
+        check("events: []\nend: -1\n", "s.yml:2:6: `end` is `-1`; expected a number of 0 or more");
+        check("events: 3\n", "s.yml:1:9: `events` is `3`; expected a list");
         let event = "events:\n  - {time: 1, model: a, variable: u, action: ";
         check(
             &format!("{event}overide, value: 1}}\n"),
-            "s.yml:2:46: there is no action `overide`. Did you mean `override`?",
+            "s.yml:2:46: unknown action `overide`. Did you mean `override`?",
         );
-        check(&format!("{event}bias}}\n"), "an event that is a `bias` needs a key `value`");
-        check(&format!("{event}bias, value: much}}\n"), "`value` is `much`; a finite number");
+        check(&format!("{event}bias}}\n"), "an event that is a `bias` lacks the key `value`");
+        check(&format!("{event}bias, value: much}}\n"), "`value` is `much`; expected a finite number");
         check(
             &format!("{event}reset}}\nend: 0.5\n"),
-            "s.yml:2:12: the event at 1 s comes after the end at 0.5 s",
+            "s.yml:2:12: the event at 1 s is after the end at 0.5 s",
         );
         check("a: &x [1]\nevents: *x\n", "s.yml:2:9: aliases");
         check(&format!("events: {}", "[".repeat(100_000)), "not valid YAML");
@@ -206,8 +206,8 @@ mod tests {
         let second = "a second document begins here; there can be one";
         check("s.yml", "events: []\n---\nevents: []\n", &[&format!("s.yml:2:1: {second}")]);
         assert!(read("---\nevents: []\n...\n# done\n").is_ok());
-        check("s.yml", "end: 1\nevents: []\nend: 2\n", &["s.yml:3:1: the key `end` is there twice"]);
-        check("s.json", r#"{"events": [], "events": []}"#, &["s.json:1:16: the key `events` is there twice"]);
+        check("s.yml", "end: 1\nevents: []\nend: 2\n", &["s.yml:3:1: duplicate key `end`"]);
+        check("s.json", r#"{"events": [], "events": []}"#, &["s.json:1:16: duplicate key `events`"]);
         check(
             "s.json",
             "{\"events\": []} {}",
@@ -226,12 +226,12 @@ mod tests {
         let yaml = "defaults: {acton: bias}\nevents:\n  - {time: -1, model: a, variable: u, action: bais}\n  - {tiem: 1}\n  - 3\nend: soon\n";
         let error = read(yaml).unwrap_err().to_string();
         let wanted = [
-            "s.yml:1:12: `defaults` has no key `acton`. Did you mean `action`?",
-            "s.yml:3:12: `time` is `-1`; a number of 0 or more, in s after the start, is needed",
-            "s.yml:3:47: there is no action `bais`. Did you mean `bias`?",
-            "s.yml:4:6: an event has no key `tiem`. Did you mean `time`?",
-            "s.yml:5:5: `events` is `3`; a mapping is needed",
-            "s.yml:6:6: `end` is `soon`; a number is needed",
+            "s.yml:1:12: unknown key `acton` in `defaults`. Did you mean `action`?",
+            "s.yml:3:12: `time` is `-1`; expected a number of 0 or more, in s after the start",
+            "s.yml:3:47: unknown action `bais`. Did you mean `bias`?",
+            "s.yml:4:6: unknown key `tiem` in an event. Did you mean `time`?",
+            "s.yml:5:5: `events` is `3`; expected a mapping",
+            "s.yml:6:6: `end` is `soon`; expected a number",
         ];
         assert_eq!(error.lines().collect::<Vec<_>>(), wanted);
     }

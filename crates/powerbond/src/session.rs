@@ -290,7 +290,7 @@ impl Session {
         self.run_with(&mut Nobody)
     }
 
-    /// As [`Session::run`], with somebody who watches and may stop it.
+    /// As [`Session::run`], with an observer that may stop it.
     pub fn run_with(&mut self, observer: &mut dyn Observer) -> Result<State, Error> {
         self.guarded(observer, |_| true)
     }
@@ -679,7 +679,7 @@ impl Session {
         if self.phase == Phase::Closed {
             return Err(ended());
         }
-        tracing::info!(t = self.time(), seconds = self.seconds, "the run has ended");
+        tracing::info!(target: "powerbond::run", t = self.time(), seconds = self.seconds, "the run has ended");
         let stopped = self.state() == State::Running;
         let closed = self.recorder.close().and_then(|()| self.recorder.convert());
         // All rows are on disk before a summary says how the run ended.
@@ -698,7 +698,7 @@ impl Session {
         }
         if self.moved {
             let text =
-                "an FMU changed the working folder of the process in a step; it was restored after the run";
+                "an FMU changed the working directory of the process in a step; restored after the run";
             summary.warnings.push(text.to_owned());
         }
         self.folder.as_ref().map_or(Ok(()), |folder| write_summary(folder, &summary))?;

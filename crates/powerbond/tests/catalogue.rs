@@ -4,6 +4,7 @@
 use powerbond::System;
 use powerbond::catalogue::{ALL, Domain, Entry, Kind, of_kind};
 use powerbond::core::observe::Nobody;
+use serde_json::json;
 use std::collections::BTreeSet;
 
 /// The quarter car with these lines as its `[method]`.
@@ -71,4 +72,39 @@ fn methods_are_listed_by_kind_and_no_name_is_there_twice() {
         let knobs: BTreeSet<_> = entry.knobs.iter().map(|knob| knob.name).collect();
         assert_eq!(knobs.len(), entry.knobs.len(), "{}", entry.name);
     }
+}
+
+/// `--set method.estimator.tolerance=1e-4`, for all of them; the last part of the summary's `config` shows what was set.
+#[test]
+fn every_knob_can_be_set_from_outside_and_is_in_the_configuration() {
+    let mut set = 0;
+    for entry in ALL.iter().filter(|e| !matches!(e.kind, Kind::Method | Kind::Hold)) {
+        for knob in entry.knobs {
+            let (typed, shown) = match knob.domain {
+                Domain::Number { min, max, .. }
+                | Domain::NumberByName { min, max, .. }
+                | Domain::NumberOrWord { min, max, .. } => {
+                    let x = 0.625_f64.clamp(min, max);
+                    (x.to_string(), json!(x))
+                }
+                Domain::Choice(words) | Domain::WordOrNumbersByName(words) => {
+                    let last = *words.last().expect("a word");
+                    (last.to_owned(), json!(last))
+                }
+                Domain::Flag => ("true".to_owned(), json!(true)),
+                Domain::Names => ("[\"a\", \"b\"]".to_owned(), json!(["a", "b"])),
+            };
+            let key = entry.kind.key();
+            let mut system = system(&format!("{key} = \"{}\"", entry.name));
+            let assignment = format!("method.{key}.{}={typed}", knob.name);
+            system.set(&assignment).unwrap_or_else(|e| panic!("{assignment}: {e}"));
+            assert_eq!(system.method.to_json()[key][knob.name], shown, "{assignment} of {}", entry.name);
+            let wrong = format!("method.{key}.{}x=1", knob.name);
+            let error = system.set(&wrong).expect_err(&wrong).to_string();
+            assert!(error.starts_with(&format!("--set {wrong}: unknown key")), "{error}");
+            assert!(error.contains(&format!("Did you mean `{}`?", knob.name)), "{error}");
+            set += 1;
+        }
+    }
+    assert!(set > 30, "{set} knobs");
 }

@@ -64,5 +64,8 @@ fn patterns_among_names() {
 fn a_name_that_is_wrong_is_told_with_the_one_that_is_meant() {
     let text = ring(&format!("variables = [{} \"s12345.yy\"]", list(|i| format!("s{i:05}.y"))));
     let error = System::parse("system.toml", &text).and_then(|s| s.assemble()).map(|_| ()).unwrap_err();
-    assert!(error.to_string().ends_with("no variable fits `s12345.yy`. Did you mean `s12345.y`?"), "{error}");
+    assert!(
+        error.to_string().ends_with("no variable matches `s12345.yy`. Did you mean `s12345.y`?"),
+        "{error}"
+    );
 }

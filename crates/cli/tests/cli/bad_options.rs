@@ -35,17 +35,17 @@ fn values_that_do_not_fit_the_system_are_refused_by_the_option_they_came_from() 
         says(&lab.run(options), 3, parts);
         assert!(!lab.dir.join("out").exists());
     };
-    check(&["-s", "0"], &["--step-size 0: the step is 0 s; a number above 0"]);
+    check(&["-s", "0"], &["--step-size 0: the step is 0 s; expected a number above 0"]);
     check(&["-s", "-1"], &["--step-size -1:"]);
     check(&["-s", "nan"], &["--step-size NaN:", "above 0"]);
     check(&["-s", "inf"], &["--step-size inf:", "longer than the run"]);
     check(&["-s", "5"], &["--step-size 5:", "longer than the run of 4 s"]);
-    check(&["-s", "1e-300"], &["--step-size", "never end"]);
-    check(&["-e", "-1"], &["--end-time -1:", "stop at -1 s"]);
+    check(&["-s", "1e-300"], &["--step-size", "too small for a run of"]);
+    check(&["-e", "-1"], &["--end-time -1:", "stop -1 s"]);
     check(&["-e", "nan"], &["--end-time NaN:", "finite"]);
     check(&["-d", "0"], &["--duration 0:", "after the start"]);
     check(&["-d", "-1"], &["--duration -1:"]);
-    check(&["-b", "5"], &["--begin-time 5:", "start at 5 s and stop at 4 s"]);
+    check(&["-b", "5"], &["--begin-time 5:", "start 5 s, stop 4 s"]);
     check(&["-b", "nan"], &["--begin-time NaN:", "finite"]);
     check(&["--output-interval", "0"], &["--output-interval 0:", "above 0"]);
     check(&["--output-interval", "9"], &["--output-interval 9:", "longer than the run"]);
@@ -54,7 +54,7 @@ fn values_that_do_not_fit_the_system_are_refused_by_the_option_they_came_from() 
     check(&["--set", "chassis.mass"], &["`subsystem.parameter=value`"]);
     check(&["--set", "chasis.mass=3"], &["--set chasis.mass=3:", "Did you mean `chassis`?"]);
     check(&["--set", "chassis.maas=3"], &["--set chassis.maas=3:", "Did you mean `mass`?"]);
-    check(&["--set", "chassis.mass=heavy"], &["--set chassis.mass=heavy:", "a number is needed"]);
+    check(&["--set", "chassis.mass=heavy"], &["--set chassis.mass=heavy:", "expected a number"]);
     check(&["--set", "chassis.mass=-1"], &["`mass` is -1", "above 0"]);
     check(&["--set", "chassis.mass="], &["--set chassis.mass=:", "a number"]);
     check(&["--set", "wheel.damper=lineer"], &["one of \"linear\", \"square-root\""]);
@@ -66,9 +66,9 @@ fn paths_that_cannot_be_read_are_named() {
     let lab = Lab::new();
     std::fs::create_dir(lab.dir.join("empty")).unwrap();
     let check = |path: &str, parts: &[&str]| says(&lab.powerbond(&["run", path]), 3, parts);
-    check("empty", &["the folder empty has no `system.toml`"]);
+    check("empty", &["missing `system.toml` in the folder empty"]);
     lab.write("empty/car.toml", "");
-    check("empty", &["no `system.toml`; name the file: empty/car.toml"]);
+    check("empty", &["missing `system.toml` in the folder empty; name the file: empty/car.toml"]);
     check("nope.toml", &["cannot read nope.toml", "No such file"]);
     check("nope/system.toml", &["cannot read nope/system.toml"]);
     #[cfg(target_os = "linux")]
@@ -81,11 +81,15 @@ fn names_that_do_not_exist_elsewhere() {
     says(
         &lab.powerbond(&["bench", "sadjina2018"]),
         3,
-        &["no suite `sadjina2018`", "Did you mean `sadjina2017`?"],
+        &["unknown suite `sadjina2018`", "Did you mean `sadjina2017`?"],
     );
-    says(&lab.powerbond(&["bench", "tables"]), 3, &["no suite `tables`", "There are: sadjina2017"]);
+    says(&lab.powerbond(&["bench", "tables"]), 3, &["unknown suite `tables`", "There are: sadjina2017"]);
     says(&lab.powerbond(&["bench", "sadjina2017", "--only", "XX"]), 3, &["no row of sadjina2017"]);
-    says(&lab.powerbond(&["methods", "nepec"]), 3, &["called `nepec`", "Did you mean `nepce`?"]);
+    says(
+        &lab.powerbond(&["methods", "nepec"]),
+        3,
+        &["unknown method or model `nepec`", "Did you mean `nepce`?"],
+    );
 }
 
 #[test]

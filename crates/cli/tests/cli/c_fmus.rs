@@ -168,20 +168,25 @@ fn texts_and_binaries_connect_to_their_like_only() {
         "\"a.said\"",
         "b.bytes_in",
         "",
-        &["`a.said` is a text", "`b.bytes_in` is a binary of type text/csv"],
+        &["`a.said` is a string", "`b.bytes_in` is a binary of type text/csv"],
     );
-    check("\"a.steps\"", "b.heard", "", &["`a.steps` is a real number", "`b.heard` is a text"]);
-    check("\"a.said\"", "b.u", "", &["`a.said` is a text", "`b.u` is a real number"]);
-    check("\"a.heard\"", "b.heard", "", &["`a.heard` is an input, an output is needed"]);
-    check("\"a.said\"", "b.said", "", &["`b.said` is an output, an input is needed"]);
-    check("\"a.said\"", "b.heard", "gain = 2", &["passed on as it is"]);
+    check("\"a.steps\"", "b.heard", "", &["`a.steps` is a real number", "`b.heard` is a string"]);
+    check("\"a.said\"", "b.u", "", &["`a.said` is a string", "`b.u` is a real number"]);
+    check("\"a.heard\"", "b.heard", "", &["`a.heard` is an input, expected an output"]);
+    check("\"a.said\"", "b.said", "", &["`b.said` is an output, expected an input"]);
+    check("\"a.said\"", "b.heard", "gain = 2", &["expected one source, without gain and offset"]);
     let twice = "[[connections]]\nfrom = \"b.said\"\nto = \"b.heard\"\n";
-    check("\"a.said\"", "b.heard", twice, &["fed already"]);
-    check("\"a.sad\"", "b.heard", "", &["has no output `sad`"]);
+    check("\"a.said\"", "b.heard", twice, &["has a source already"]);
+    check("\"a.sad\"", "b.heard", "", &[": unknown output `sad`"]);
     let recorded = "[record]\nvariables = [\"a.said\"]\n";
-    check("\"a.said\"", "b.heard", recorded, &["`a.said` is a text or a binary; only numbers are recorded"]);
+    check(
+        "\"a.said\"",
+        "b.heard",
+        recorded,
+        &["`a.said` is a string or a binary; only numbers are recorded"],
+    );
     let external = "[inputs]\n\"b.heard\" = 1.0\n";
-    check("\"a.said\"", "b.heard", external, &["`b.heard` is a text; a variable with a number is needed"]);
+    check("\"a.said\"", "b.heard", external, &["`b.heard` is a string; expected a numeric variable"]);
 }
 
 #[test]
@@ -196,13 +201,13 @@ fn slopes_from_outputs_are_offered_and_refused() {
     let ran = lab.run(&[]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(
-        ran.err.contains("slope of `a.u` is a difference of its last values: `b` gives no"),
+        ran.err.contains("derivative of `a.u` is a difference of past values: `b` does not support"),
         "{}",
         ran.err
     );
     assert_eq!(lab.summary()["config"]["method"]["slopes"], "outputs");
     let shown = lab.powerbond(&["inspect", "a"]);
-    assert!(shown.out.contains("knows output derivatives"), "{}", shown.out);
+    assert!(shown.out.contains("output derivatives"), "{}", shown.out);
     let checked = lab.powerbond(&["check", "system.toml"]);
     assert!(checked.out.contains("* slopes outputs"), "{}", checked.out);
     let refused = |text: &str, says: &str| {
@@ -211,10 +216,10 @@ fn slopes_from_outputs_are_offered_and_refused() {
         assert_eq!(ran.code, 3, "{}", ran.err);
         assert!(ran.err.contains("system.toml:") && ran.err.contains(says), "{}", ran.err);
     };
-    refused(&format!("{RING}[method]\nslopes = \"outputs\"\n"), "write `hold = 1` or 2");
+    refused(&format!("{RING}[method]\nslopes = \"outputs\"\n"), "set `hold = 1` or 2");
     refused(&format!("{RING}[method]\nhold = 1\nslopes = \"yes\"\n"), "one of \"differences\", \"outputs\"");
     place(&lab, "integrator2", "a", |xml| xml);
-    refused(&format!("{RING}{method}"), "no subsystem that feeds others gives derivatives");
+    refused(&format!("{RING}{method}"), "no connected subsystem supports output derivatives");
 }
 
 /// x rises at rate 1 to 0.35, where an event turns it round: x(1) = 0.35 − 0.65. Its clocks have no part in that.
@@ -245,7 +250,7 @@ fn an_fmu_with_clocks_runs_and_says_which_never_tick() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     for part in [
         "a: the clock `tick` (constant, every 0.1 s from 0.05 s on) is never activated",
-        "a: the ticks of `hit` (triggered) are not passed on",
+        "a: activations of the clock `hit` (triggered) are not propagated",
     ] {
         assert!(ran.err.contains(part), "`{part}` in\n{}", ran.err);
     }
@@ -281,7 +286,7 @@ fn whether_outputs_follow_inputs_is_tried_out() {
     place(&lab, "integrator2", "a", |xml| xml);
     let probed = lab.powerbond(&["inspect", "a", "--probe"]);
     assert_eq!(probed.code, 0, "{}", probed.err);
-    for part in ["y follows u at the same instant", "also after a step: it can be refreshed"] {
+    for part in ["direct feed-through from u to y", "also after a step: refresh is supported"] {
         assert!(probed.out.contains(part), "`{part}` in\n{}", probed.out);
     }
     let document = lab.powerbond(&["inspect", "a", "--probe", "--json"]).json();
@@ -291,7 +296,7 @@ fn whether_outputs_follow_inputs_is_tried_out() {
     assert!((found["gains"][0].as_f64().unwrap() - 0.5).abs() < 1e-9, "{found}");
     place(&lab, "cached2", "c", |xml| xml);
     let probed = lab.powerbond(&["inspect", "c", "--probe"]);
-    assert!(probed.out.contains("but not after a step: it cannot be refreshed"), "{}", probed.out);
+    assert!(probed.out.contains("not after a step: refresh is not supported"), "{}", probed.out);
 }
 
 /// x' = u = 1 in the background: x(1) = 1, also over a step that is discarded half-way. What it prints goes to the log.
@@ -477,7 +482,7 @@ fn results_stay_where_they_belong_when_a_model_goes_to_another_folder() {
             assert!(lab.dir.join("out").join(file).is_file(), "mode {mode}: {file}");
         }
         let said = std::fs::read_to_string(lab.dir.join("out/log.txt")).unwrap_or_default();
-        assert!((said + &run.err).contains("working folder"), "mode {mode}: {}", run.err);
+        assert!((said + &run.err).contains("working directory"), "mode {mode}: {}", run.err);
     }
 }
 

@@ -91,10 +91,10 @@ fn what_cannot_be_compared_is_refused() {
     lab.write("back.csv", "time,x\n1,0\n0,1\n");
     lab.write("empty.csv", "time,x\n");
     for (other, said) in [
-        ("later.csv", "have no time in common"),
+        ("later.csv", "do not overlap"),
         ("other.csv", "have no variable in common"),
-        ("back.csv", "does not go forwards"),
-        ("empty.csv", "there are no rows"),
+        ("back.csv", "decreases; expected the time"),
+        ("empty.csv", "no rows"),
         ("missing.csv", "cannot read missing.csv"),
     ] {
         let ran = lab.powerbond(&["compare", "a.csv", other]);

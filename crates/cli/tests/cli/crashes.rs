@@ -109,12 +109,16 @@ fn a_cut_last_row_is_left_out_with_a_note() {
     for cut in ["out", "out/results.csv"] {
         let ran = lab.powerbond(&["compare", cut, "full.csv", "--rtol", "0"]);
         assert_eq!(ran.code, 0, "{}", ran.err);
-        assert!(ran.err.contains("note: out/results.csv: the last row was cut"), "{}", ran.err);
+        assert!(ran.err.contains("note: out/results.csv: the last row is incomplete"), "{}", ran.err);
     }
     let ran = lab.powerbond(&["report", "out"]);
-    assert!(ran.code == 0 && ran.err.contains("note: out/results.csv: the last row was cut"), "{}", ran.err);
+    assert!(
+        ran.code == 0 && ran.err.contains("note: out/results.csv: the last row is incomplete"),
+        "{}",
+        ran.err
+    );
     let page = std::fs::read_to_string(lab.dir.join("out/report.html")).unwrap();
-    assert!(page.contains("the last row was cut") && page.contains("\"rows\":4000,"));
+    assert!(page.contains("the last row is incomplete") && page.contains("\"rows\":4000,"));
 }
 
 /// As somebody who may not write there.

@@ -32,6 +32,7 @@ const MORE: &[&str] = &[
     "examples/oscillator/README.md",
     "examples/pendula/README.md",
     "examples/crane/README.md",
+    "examples/own-model/README.md",
 ];
 
 fn page(name: &str) -> String {

@@ -57,17 +57,17 @@ fn refused(system: &str, says: &[&str]) {
 fn settings_outside_their_limits_are_refused() {
     refused(
         &with("correction = { kind = \"energy\", mu = 1.5 }"),
-        &["`mu` is 1.5", "between 0 and 1", "beyond_limits"],
+        &["`mu` is 1.5", "expected 0 to 1", "beyond_limits"],
     );
     refused(&with("correction = { kind = \"energy\", nu = -0.1 }"), &["`nu` is -0.1", "beyond_limits"]);
     refused(&with("correction = { kind = \"energy\", cap = -1 }"), &["`cap` is -1"]);
     refused(
         &with("correction = { kind = \"energy\", bonds = [\"sprin\"] }"),
-        &["no bond `sprin`", "Did you mean `spring`?"],
+        &["unknown bond `sprin`", "Did you mean `spring`?"],
     );
     refused(
         &with("correction = { kind = \"energy\", takes_force = [\"mas\"] }"),
-        &["no subsystem `mas`", "`mass`"],
+        &["unknown subsystem `mas`", "`mass`"],
     );
     refused(
         &edit(&oscillator(), "rate = 10", "step = 3e-4"),
@@ -88,7 +88,7 @@ fn an_unstable_run_is_stopped_with_7_and_its_rows_are_kept() {
     let lab = Lab::with(&edit(&light, "rate = 10\n", ""));
     let ran = lab.run(&["-e", "1000"]);
     assert_eq!(ran.code, 7, "{}", ran.err);
-    assert!(ran.err.contains("the power through bond `spring` grows without bound"), "{}", ran.err);
+    assert!(ran.err.contains("the power of bond `spring` grows without bound"), "{}", ran.err);
     let reached = lab.summary()["time"]["reached"].as_f64().unwrap();
     assert_eq!(*lab.results().column("time").last().unwrap(), reached);
 }
@@ -98,7 +98,7 @@ fn a_correction_that_mostly_hits_its_cap_is_a_warning() {
     let lab = Lab::with(&with("correction = { kind = \"energy\", cap = 1e-6 }"));
     let ran = lab.run(&["-e", "1"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.out.contains("bond `spring`: the energy correction hit its cap in"), "{}", ran.out);
+    assert!(ran.out.contains("bond `spring`: the energy correction reached its cap in"), "{}", ran.out);
 }
 
 #[test]

@@ -40,9 +40,13 @@ fn what_does_not_fit_is_refused_with_a_cure() {
     let check = |code, arguments: &[&str], parts: &[&str]| {
         says(&lab.powerbond(&[&["export"], arguments].concat()), code, parts);
     };
-    check(3, &["quarter-car/weel"], &["no model `quarter-car/weel`", "Did you mean `quarter-car/wheel`?"]);
-    check(3, &["quarter-car/wheel", "--set", "mas=1"], &["no parameter `mas`", "Did you mean `mass`?"]);
-    check(3, &["quarter-car/wheel", "--set", "mass=-1"], &["`mass` is -1; a number above 0 is needed"]);
+    check(
+        3,
+        &["quarter-car/weel"],
+        &["unknown model `quarter-car/weel`", "Did you mean `quarter-car/wheel`?"],
+    );
+    check(3, &["quarter-car/wheel", "--set", "mas=1"], &["unknown parameter `mas`", "Did you mean `mass`?"]);
+    check(3, &["quarter-car/wheel", "--set", "mass=-1"], &["`mass` is -1; expected a number above 0"]);
     check(3, &["quarter-car/wheel", "--set", "mass"], &["`--set mass`", "mass=45"]);
     check(2, &["quarter-car/wheel", "--fmi", "1"], &["'1' for '--fmi <VERSION>'", "2, 3"]);
     check(3, &["quarter-car/wheel", "--library", "nowhere.so"], &["cannot read nowhere.so"]);
@@ -61,7 +65,7 @@ fn what_does_not_fit_is_refused_with_a_cure() {
     let sets: Vec<String> = many.iter().map(|name| format!("--set={name}=0.12345678901234567")).collect();
     let mut arguments = vec!["crane/hydraulics"];
     arguments.extend(sets.iter().map(String::as_str));
-    check(3, &arguments, &["too many start values", "Set some of them in the tool"]);
+    check(3, &arguments, &["too many start values", "Set some of them in the importer"]);
     assert_eq!(std::fs::read_dir(&lab.dir).expect("the folder").count(), 1);
 }
 
@@ -78,7 +82,15 @@ fn a_missing_library_is_named_with_its_places() {
     let output = command.args(["export", "quarter-car/wheel"]).current_dir(&lab.dir).output();
     let ran = Ran::new(output.expect("the command starts"));
     let place = lab.dir.canonicalize().expect("the folder").join("libpowerbond_models_fmu.so");
-    says(&ran, 3, &["libpowerbond_models_fmu.so, is missing", &place.display().to_string(), "`--library`"]);
+    says(
+        &ran,
+        3,
+        &[
+            "missing library of the models, libpowerbond_models_fmu.so",
+            &place.display().to_string(),
+            "`--library`",
+        ],
+    );
 }
 
 /// The verdict on a run of FMUs is that on the run of the models that they were made of. FMI 3 has no input derivatives:

@@ -23,7 +23,7 @@ fn a_value_that_is_not_finite_ends_the_run_with_4_and_keeps_the_rows() {
     let reached = *results.column("time").last().unwrap();
     assert!(ran.err.starts_with("error: `wheel.suspension_force` became "), "{}", ran.err);
     assert!(ran.err.contains(&format!("(step from t = {reached} s by 0.5 s)")), "{reached} in {}", ran.err);
-    assert!(ran.err.contains("is in out"), "{}", ran.err);
+    assert!(ran.err.contains("are in out"), "{}", ran.err);
     assert_eq!(results.rows.len(), 1 + (reached / 0.5) as usize);
     assert!(results.rows.iter().flatten().all(|x| x.is_finite()));
     let summary = lab.summary();
@@ -89,7 +89,11 @@ fn a_tolerance_that_the_smallest_step_cannot_meet_is_said() {
 fn a_first_step_beyond_the_limits_is_said() {
     let ran = Lab::with(EXAMPLE).run(&["-s", "0.5"]);
     assert_eq!(ran.code, 0);
-    assert!(ran.err.contains("--step-size 0.5: the first step, 0.5 s, is beyond `max_step`"), "{}", ran.err);
+    assert!(
+        ran.err.contains("--step-size 0.5: the first step size, 0.5 s, is outside `max_step`"),
+        "{}",
+        ran.err
+    );
 }
 
 /// Starts a run that would take days, waits for its first sign of life, sends a signal.

@@ -317,11 +317,9 @@ fn tune_replaces_nothing_either() {
     };
     let first = tune(&[]);
     assert_eq!(first.code, 0, "{}", first.err);
-    assert!(
-        first.out.ends_with("tuned.toml and tune.svg are in results/quarter-car-tune\n"),
-        "{}",
-        first.out
-    );
+    let said = "tuned.toml and tune.svg are in results/quarter-car-tune\n\
+                run it with: powerbond run system.toml --method results/quarter-car-tune/tuned.toml\n";
+    assert!(first.out.ends_with(said), "{}", first.out);
     lab.write("results/quarter-car-tune/tuned.toml", "mine");
     assert_eq!(tune(&[]).code, 0);
     let folders = names(&lab, "results");

@@ -221,3 +221,24 @@ fn help_and_version_are_there() {
         assert!(ran.out.contains(said), "{arguments:?}:\n{}", ran.out);
     }
 }
+
+/// Also where the terminal is wider, so that lines stay readable.
+#[test]
+fn help_fits_80_columns() {
+    let lab = Lab::new();
+    let main = lab.powerbond(&["--help"]).out;
+    let commands = main.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let verbs: Vec<&str> = commands
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|verb| *verb != "help")
+        .collect();
+    assert!(verbs.len() >= 9, "{verbs:?}");
+    for arguments in verbs.iter().map(|verb| vec![*verb, "--help"]).chain([vec!["--help"], vec!["-h"]]) {
+        let output = lab.command(&arguments).env("COLUMNS", "200").output().unwrap();
+        for line in String::from_utf8(output.stdout).unwrap().lines() {
+            assert!(line.chars().count() <= 80, "{arguments:?}: {line}");
+        }
+    }
+}

@@ -21,8 +21,8 @@ fn verbosity_shows_the_configuration_once_and_the_rest_by_degrees() {
         &["DEBUG", "TRACE"],
     );
     assert_eq!(one.err.matches("INFO powerbond::config: simulation = ").count(), 1);
-    check(&["-vv"], &["DEBUG powerbond::diary: a step was kept over tolerance t=0.313"], &["TRACE"]);
-    check(&["-vvv"], &["TRACE powerbond::diary: step 3990 t=4.0"], &[]);
+    check(&["-vv"], &["DEBUG powerbond::steps: step accepted over tolerance t=0.313"], &["TRACE"]);
+    check(&["-vvv"], &["TRACE powerbond::steps: step 3990 t=4.0"], &[]);
     let json = check(&["-v", "--json"], &["INFO"], &[]);
     json.out.lines().for_each(|line| drop(serde_json::from_str::<serde_json::Value>(line).expect(line)));
 }
@@ -39,7 +39,7 @@ fn rust_log_chooses_parts() {
     let config = logged("powerbond::config=info", &[]);
     assert!(config.contains("powerbond::config: method") && !config.contains("has ended"), "{config}");
     assert_eq!(logged("error", &[]), "");
-    assert!(logged("nonsense=loud", &[]).starts_with("warning: RUST_LOG=`nonsense=loud` is left out"));
+    assert!(logged("nonsense=loud", &[]).starts_with("warning: RUST_LOG=`nonsense=loud` is ignored"));
     assert!(logged("error", &["-v"]).contains("has ended"), "the command line goes over the environment");
 }
 
@@ -52,6 +52,6 @@ fn attempts_that_were_taken_back_are_logged() {
     let rejected = lab.energy().column("rejected");
     let (steps, attempts) = (rejected.iter().filter(|&&n| n > 0.0).count(), rejected.iter().sum::<f64>());
     assert_eq!(lab.summary()["steps"]["rejected"].as_f64(), Some(attempts));
-    assert_eq!(ran.err.matches("came after attempts that were taken back").count(), steps);
+    assert_eq!(ran.err.matches("step accepted after rejected attempts").count(), steps);
     assert!(steps > 0);
 }

@@ -32,7 +32,7 @@ fn lateness_is_told() {
     let ran = lab.run(&["-s", "1e-3", "--real-time=1e9"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(
-        ran.out.contains("1.000e9 times as fast, 100 % of the steps were late, by at most "),
+        ran.out.contains("1.000e9 times real time, 100 % of the steps were late, by at most "),
         "{}",
         ran.out
     );

@@ -80,6 +80,7 @@ fn the_summary_has_its_documented_fields() {
             "system",
             "outcome",
             "error",
+            "failure",
             "verdict",
             "exceeded",
             "time",
@@ -196,11 +197,7 @@ fn a_format_that_was_not_built_in_is_refused_with_the_feature_to_build() {
     assert_eq!(lab.run(&["--format", "excel"]).code, 2);
     lab.write("table.parquet", "PAR1…");
     let ran = lab.powerbond(&["compare", "table.parquet", "out"]);
-    assert!(
-        ran.code == 3 && ran.err.contains("table.parquet needs a powerbond with the feature `arrow`"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.code == 3 && ran.err.contains("table.parquet needs the feature `arrow`"), "{}", ran.err);
 }
 
 /// Rows of one time go into the page as they are, in few rows and in many.

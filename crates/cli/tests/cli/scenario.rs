@@ -166,11 +166,20 @@ fn whole_numbers_and_booleans_take_their_own_values() {
     let check = |event: &str, wanted: &str| says(&play(&format!("  - {event}\n")), wanted);
     check(
         "{ time: 0, variable: int_in, value: 1.5 }",
-        "s.yml:3:41: `a.int_in` is a whole number; 1.5 is none",
+        "s.yml:3:41: `a.int_in` is an integer; 1.5 is not a value of this type",
     );
-    check("{ time: 0, variable: bool_in, value: 3 }", "`a.bool_in` is a boolean; 3 is none");
-    check("{ time: 0, variable: real_in, value: yes }", "`a.real_in` is a real number; true is none");
-    check("{ time: 0, variable: bool_in, action: bias, value: true }", "nothing can be added to it");
+    check(
+        "{ time: 0, variable: bool_in, value: 3 }",
+        "`a.bool_in` is a boolean; 3 is not a value of this type",
+    );
+    check(
+        "{ time: 0, variable: real_in, value: yes }",
+        "`a.real_in` is a real number; true is not a value of this type",
+    );
+    check(
+        "{ time: 0, variable: bool_in, action: bias, value: true }",
+        "`bias` is not supported; use `override`",
+    );
 }
 
 #[track_caller]
@@ -187,8 +196,8 @@ fn what_does_not_fit_the_system_is_said_with_file_and_line() {
         says(&lab.run(&["--scenario", "s.yml"]), wanted);
         assert!(!lab.dir.join("out").exists());
     };
-    check("model: weel, variable: road", "s.yml:2:51: there is no subsystem `weel`. Did you mean `wheel`?");
-    check("model: wheel, variable: raod", "has no variable `raod`. Did you mean `road`?");
+    check("model: weel, variable: road", "s.yml:2:51: unknown subsystem `weel`. Did you mean `wheel`?");
+    check("model: wheel, variable: raod", ": unknown variable `raod`. Did you mean `road`?");
     check("model: wheel, variable: mass", "cannot change while it runs");
     check("model: wheel, variable: position", "computed by the model");
     lab.write("s.yml", "events: [");
@@ -219,7 +228,7 @@ fn events_without_effect_are_warned_of() {
     lab.write("s.yml", "events: [ { time: 9, model: wheel, variable: road, action: override, value: 1 } ]");
     let ran = lab.run(&["--scenario", "s.yml"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("s.yml:1:19: the event at 9 s after the start never happens"), "{}", ran.err);
+    assert!(ran.err.contains("s.yml:1:19: the event at 9 s after the start is not reached"), "{}", ran.err);
 }
 
 #[test]

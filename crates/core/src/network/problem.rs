@@ -96,7 +96,7 @@ impl fmt::Display for Problem {
             }
             Problem::FedTwice { input, other } => write!(
                 f,
-                "`{input}` is already connected to {other}. An input has one connection; to add signals, write one \
+                "`{input}` has a source already, {other}. An input has one; to add signals, write one \
                  connection with `from = [\"a.x\", \"b.y\"]`"
             ),
             Problem::NotFinite { what, value } => write!(f, "{what} is {value}; expected a finite number"),
@@ -107,8 +107,8 @@ impl fmt::Display for Problem {
             ),
             Problem::Turns { from, from_unit, to, to_unit, gain } => write!(
                 f,
-                "`{from}` is in {from_unit} and `{to}` in {to_unit}: revolutions and radians. Set `convert_units = \
-                 false` and the right `gain`, {gain} if a revolution has 2π radians"
+                "`{from}` is in {from_unit} and `{to}` in {to_unit}: one counts revolutions, the other radians. Set \
+                 `convert_units = false` and the right `gain`, {gain} if a revolution has 2π radians"
             ),
             Problem::TooFewPorts { bond, ports } => {
                 write!(f, "bond `{bond}` has {ports} port(s); expected two or more")

@@ -92,7 +92,7 @@ pub struct Circumstances {
     pub refresh: Vec<usize>,
     /// For every input the one that carries the same quantity the other way between the same two subsystems.
     pub twins: Vec<Option<usize>>,
-    /// Inputs that are whole numbers or truth values: their jumps are what they are for.
+    /// Inputs that are integers or truth values: their jumps are what they are for.
     pub discrete: Vec<bool>,
     /// Start of the run, in s.
     pub start: f64,

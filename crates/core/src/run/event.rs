@@ -147,7 +147,7 @@ impl Engine {
         self.statistics.events += 1;
         self.watch.restart();
         self.find_reach(now, changes)?;
-        // Announced by somebody, reported by nobody: nobody knows what it reaches.
+        // Announced, but reported by no subsystem: what it reaches is unknown.
         let from_nowhere = arrival.announced && self.record.eventful.is_empty();
         let extent = if from_nowhere { Extent::Everywhere } else { Extent::Found };
         self.right_limits(now, extent)?;

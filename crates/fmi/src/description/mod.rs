@@ -88,7 +88,7 @@ impl Kind {
         matches!(self, Kind::Float64 | Kind::Float32)
     }
 
-    /// The range of whole numbers; `None` for other kinds.
+    /// The range of integers; `None` for other kinds.
     pub fn range(self) -> Option<(f64, f64)> {
         Some(match self {
             Kind::Int8 => (f64::from(i8::MIN), f64::from(i8::MAX)),

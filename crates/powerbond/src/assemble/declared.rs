@@ -93,7 +93,7 @@ fn agree(
     }
 }
 
-/// A simulator whose feed-through somebody else declares.
+/// A wrapper that declares the feed-through of a simulator.
 struct Declared {
     inner: Box<dyn Subsystem>,
     info: Info,

@@ -7,7 +7,7 @@ use powerbond_core::network::{NameIndex, Network, VariableName};
 use powerbond_core::suggest::hint;
 
 impl Coupled<'_> {
-    /// The hold order of every input; whole numbers and their like stay constant.
+    /// The hold order of every input; integers and their like stay constant.
     pub(super) fn holds(&self) -> Result<Vec<u8>, Error> {
         let mut holds = self.hold_orders()?;
         for (i, hold) in holds.iter_mut().enumerate() {

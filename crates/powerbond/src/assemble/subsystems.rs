@@ -124,7 +124,7 @@ fn fmu(
     problems.finish(())?;
     let name = &spec.name.value;
     let model = &fmu.description().model_name;
-    debug!(subsystem = name, path = %path.value.display(), model, "loading an FMU");
+    debug!(target: "powerbond::run", subsystem = name, path = %path.value.display(), model, "loading an FMU");
     let shortcomings = fmu.load().map_err(fail)?;
     // A scratch instance shows whether outputs follow inputs while time stands still; no flag tells. Refresh, algebraic loops and
     // events need to know.

@@ -6,10 +6,14 @@ use powerbond_core::step::StepView;
 use serde_json::Value;
 use tracing::{debug, info, trace};
 
+/// The part of the log that is about single steps.
+const STEPS: &str = "powerbond::steps";
+
 /// Tells the log what is about to run, and with which configuration: once.
 pub fn begin(assembled: &Assembled, config: &Value) {
     let network = assembled.engine.network();
     info!(
+        target: "powerbond::run",
         subsystems = assembled.names.subsystems.len(),
         inputs = network.n_inputs,
         bonds = assembled.names.bonds.len(),
@@ -31,12 +35,12 @@ impl Observer for StepLog {
         let (t, h) = (step.span.end, step.span.h);
         let norm = report.estimates.first().map(|e| e.norm);
         if report.rejections > 0 {
-            debug!(t, h, norm, rejections = report.rejections, "step accepted after rejected attempts");
+            debug!(target: STEPS, t, h, norm, rejections = report.rejections, "step accepted after rejected attempts");
         }
         if report.over_tolerance {
-            debug!(t, h, norm, "step accepted over tolerance");
+            debug!(target: STEPS, t, h, norm, "step accepted over tolerance");
         }
-        trace!(t, h, norm, next_h = report.next_h, "step {}", report.number);
+        trace!(target: STEPS, t, h, norm, next_h = report.next_h, "step {}", report.number);
         Flow::Continue
     }
 }

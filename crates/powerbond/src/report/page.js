@@ -107,7 +107,7 @@
     const s = run.summary;
     if (many) ledger.append(make("h3", {}, swatch(k), run.label));
     if (s.bonds.length === 0) {
-      ledger.append(make("p", { class: "hint" }, "No power bonds: add [bonds.name] to the system to see whether the coupling conserves energy."));
+      ledger.append(make("p", { class: "hint" }, "No power bonds: add [bonds.name] to the system to measure whether the coupling conserves energy."));
       return;
     }
     const share = (x) => make("span", { class: level(x === null ? null : Math.abs(x)) }, percent(x === null ? null : Math.abs(x)));
@@ -325,7 +325,7 @@
   });
   draw(area, "Error norms (dashed: tolerance)", "", [...errors, ...over], { log: true, line: 1 });
   const counted = (name) => runs.some((run) => run.energy[name]?.[1].some((x) => x > 0));
-  const counts = [["rejected", "attempts taken back"], ["over_tolerance", "steps kept over tolerance"]].filter(([name]) => counted(name));
+  const counts = [["rejected", "rejected attempts"], ["over_tolerance", "steps accepted over tolerance"]].filter(([name]) => counted(name));
   if (counts.length) {
     const sum = (name) => runs.reduce((total, run) => total + (run.summary.steps[name] ?? 0), 0);
     draw(area, `Steps that did not go smoothly: ${counts.map(([name, text]) => `${sum(name)} ${text}`).join(", ")}`, "",
@@ -376,7 +376,7 @@
   runs.forEach((run, k) => {
     const list = [...run.summary.inputs].sort((a, b) => (b.score ?? Infinity) - (a.score ?? Infinity)).slice(0, 40);
     if (many) inputs.append(make("h3", {}, swatch(k), run.label));
-    inputs.append(table(["input", "score", "rms", "largest", "of its variation", "swings", "correlation"], list.map((i) => [
+    inputs.append(table(["input", "score", "rms", "largest", "of its std. deviation", "half oscillations", "correlation"], list.map((i) => [
       `${i.name} ← ${i.sources.join(" + ")}`, digits(i.score, 3), digits(i.jump_rms, 3), `${digits(i.jump_max, 3)} at ${quantity(i.jump_time, "s")}`,
       percent(i.spread > 0 ? i.jump_rms / i.spread : null), digits(i.swings, 3), digits(i.correlation, 3)])));
     if (run.summary.inputs.length > list.length) inputs.append(make("p", { class: "hint" }, `${run.summary.inputs.length - list.length} more are in summary.json.`));

@@ -54,7 +54,7 @@ pub struct IdentifiedChoice {
     pub input: String,
     /// ∂y/∂u, in the units of both.
     pub gain: f64,
-    /// 0: not at all; 1: it foretold everything.
+    /// 0: not at all; 1: it predicted everything.
     pub confidence: f64,
 }
 

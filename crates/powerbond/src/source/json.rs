@@ -78,7 +78,7 @@ impl Reader<'_> {
         for property in object.properties {
             let (at, name) = (property.range.start, property.name.into_string());
             if !keys.insert(name.clone()) {
-                self.problems.add(self.error(at, format!("the key `{name}` is there twice")));
+                self.problems.add(self.error(at, format!("duplicate key `{name}`")));
             }
             let item = self.item(property.value);
             entries.push((Key { name, offset: self.skipped + at }, item));

@@ -116,7 +116,7 @@ impl<'a> Table<'a> {
                     None => hint(name, known.iter().copied()),
                 };
                 let place = self.tree.source.place(*offset);
-                problems.add(Error::input(Some(place), format!("{what}: unknown key `{name}`.{hint}")));
+                problems.add(Error::input(Some(place), format!("unknown key `{name}` in {what}.{hint}")));
             }
         }
         problems.finish(())
@@ -211,7 +211,7 @@ impl<'a> Node<'a> {
         self.as_number().map_or_else(|| self.expected("a number"), Ok)
     }
 
-    /// The digits of a whole number that a real cannot hold.
+    /// The digits of an integer that a real cannot hold.
     pub fn long_whole_number(&self) -> Option<String> {
         let Value::Number { whole: Some(n), .. } = self.item.value else { return None };
         (n.unsigned_abs() > LONGEST_IN_A_REAL).then(|| n.to_string())
@@ -223,7 +223,7 @@ impl<'a> Node<'a> {
         if x.is_finite() { Ok(self.at(x)) } else { self.expected("a finite number") }
     }
 
-    /// A whole number from `min` to `max`.
+    /// An integer from `min` to `max`.
     pub fn count(&self, min: u32, max: u32) -> Result<At<u32>, Error> {
         let x = self.any_number()?;
         if x.fract() == 0.0 && x >= f64::from(min) && x <= f64::from(max) {

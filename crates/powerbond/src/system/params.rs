@@ -165,7 +165,7 @@ fn convert(
     };
     match unit.conversion_to(wanted) {
         Conversion::Linear { gain, offset } => Ok(linear(value, gain, offset)),
-        Conversion::Turns { .. } => fail("revolutions and radians"),
+        Conversion::Turns { .. } => fail("one counts revolutions, the other radians"),
         Conversion::Impossible => fail("units of different quantities"),
         Conversion::Unknown => fail("unknown conversion; define the unit in `Units`"),
     }

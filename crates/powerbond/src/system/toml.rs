@@ -80,7 +80,7 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
         scenario,
         ..System::empty(MadeOf::File(source.clone()))
     })?;
-    // Later files go over earlier ones, what stands in this file goes over all of them.
+    // Later files override earlier ones; what stands in this file overrides all of them.
     let mut problems = Collector::new();
     for path in params.iter().rev() {
         let set = beside(&source, path, |file| Ok((file.to_owned(), system.set_from(file, true)?)));

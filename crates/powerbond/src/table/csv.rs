@@ -222,8 +222,8 @@ mod tests {
         }
         for (text, wanted) in [
             ("", "t.csv:1: the file is empty"),
-            ("0,1\n1,2\n", "t.csv:1: numbers, where a header"),
-            ("time;x\n0;1\n", "t.csv:1: one column;"),
+            ("0,1\n1,2\n", "t.csv:1: found numbers, expected a header"),
+            ("time;x\n0;1\n", "t.csv:1: found one column, expected values separated by commas"),
             ("time,x\r\n0,1\r\n1\r\n", "t.csv:3: 1 fields, the header has 2"),
             ("time,x\n0,1\n\n1,2,3\n", "t.csv:4: 3 fields, the header has 2"),
             ("\"a\nb\",x\n0,1\n1,y\n", "t.csv:4: `y` is not a number"),

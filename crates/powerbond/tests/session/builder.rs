@@ -27,14 +27,14 @@ fn all_mistakes_are_told_together_and_name_their_elements() {
         .expect_err("many mistakes");
     let error = error.to_string();
     for part in [
-        "`a.b` cannot name a subsystem",
+        "`a.b` is not a valid name of a subsystem",
         "two subsystems `c`",
-        "there is no subsystem `d`.",
+        "unknown subsystem `d`.",
         "`rate` of subsystem `c` is 0",
         "`stiffness` is not a variable",
         "`u` is not a variable",
         "`gain` for `c.u` is NaN",
-        "the times of `c.u` must not go back",
+        "the times of `c.u` decrease",
         "an event of `c.u` at -1 s",
         "`tolerance` is 7",
     ] {
@@ -53,7 +53,7 @@ fn what_a_file_is_told_a_program_is_told() {
     check(|b| b.parameter("chassis.mas", 1.0), "Did you mean `mass`?");
     check(|b| b.model("x", "quarter-car/chasis"), "quarter-car/chassis");
     check(|b| b.bond("x", [Port::leaving("chassis.force", "wheel.suspension_force")]), "`x`");
-    check(|b| b.stop(-1.0), "the stop must come after the start");
+    check(|b| b.stop(-1.0), "the stop must be after the start");
     check(|b| b.record("nothing.*"), "nothing.*");
 }
 

@@ -1,7 +1,8 @@
 //! `powerbond check`: a system before it runs: who feeds whom, in which order, what methods can use.
 
-use crate::text::{print, quantity, significant, table};
+use crate::text::{print, quantity, say, significant, table};
 use powerbond::check::{LoopCheck, SubsystemCheck};
+use powerbond::fmi::printable;
 use powerbond::table::{may_replace, write_file};
 use powerbond::{Check, Error, RunOptions, System};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,10 @@ pub struct Arguments {
     /// Set a parameter: subsystem.parameter=value (repeatable)
     #[arg(long, value_name = "SUB.PARAM=VALUE")]
     set: Vec<String>,
+    /// Also step scratch instances of FMUs, as a run does at its start, to see whether outputs are recomputed after a
+    /// step
+    #[arg(long)]
+    probe: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -36,7 +41,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     }
     let options = RunOptions { set: arguments.set.clone(), ..RunOptions::default() };
     let system = options.apply(&System::load(&arguments.system)?)?;
-    let check = system.check()?;
+    let check = if arguments.probe { system.check_with_steps()? } else { system.check()? };
     if let Some((path, draw, mark)) = draw {
         write_file(path, &format!("{mark}\n{}", draw(&check)), mark, arguments.overwrite)?;
     }
@@ -45,12 +50,12 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             .map_err(|e| Error::output(Path::new("stdout"), &e.into()))?;
         print(&(text + "\n"))?;
     } else {
-        print(&describe(&check))?;
+        print(&printable(&describe(&check)))?;
         let failed = check.failure.as_ref().map(Error::to_string);
         let warnings = check.warnings.iter().filter(|w| Some(*w) != failed.as_ref());
-        warnings.for_each(|warning| eprintln!("warning: {warning}"));
+        warnings.for_each(|warning| say("warning", warning));
         if arguments.strict {
-            check.findings.iter().for_each(|finding| eprintln!("finding: {finding}"));
+            check.findings.iter().for_each(|finding| say("finding", finding));
         }
     }
     if arguments.strict && !check.findings.is_empty() {
@@ -59,7 +64,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         return Err(Error::input(None, message));
     }
     if let Some(error) = &check.failure {
-        eprintln!("error: {error}");
+        say("error", error);
         return Ok(error.exit_code());
     }
     Ok(0)

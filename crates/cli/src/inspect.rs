@@ -1,11 +1,11 @@
 //! `powerbond inspect`: what an FMU says about itself, without running it.
 
-use crate::text::{print, significant, table};
+use crate::text::{print, say, significant, table};
 use powerbond::Error;
 use powerbond::core::subsystem::Subsystem;
-use powerbond::fmi::description::{Causality, ModelDescription, Variable};
+use powerbond::fmi::description::{Causality, ModelDescription, Variability, Variable};
 use powerbond::fmi::probe::probe;
-use powerbond::fmi::{Fmu, Options, Reread};
+use powerbond::fmi::{Fmu, Options, Reread, printable};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub struct Arguments {
     /// Show every variable, not only inputs, outputs and parameters
     #[arg(short, long)]
     all: bool,
-    /// Also load the library and list missing functions
+    /// Also load the library, and list functions that it lacks
     #[arg(long)]
     load: bool,
     /// Also probe direct feed-through on a scratch instance
@@ -40,22 +40,41 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     if description.more_findings > 0 {
         findings.push(format!("{} more findings", description.more_findings));
     }
-    if arguments.load {
-        findings.extend(fmu.load().map_err(fail)?);
-    }
+    // What cannot be loaded can still be described.
+    let loaded = arguments.load.then(|| fmu.load());
+    let lacks = loaded.as_ref().and_then(|loaded| loaded.as_ref().ok());
+    findings.extend(lacks.into_iter().flatten().cloned());
     let probed = arguments.probe.then(|| Probe::of(&fmu));
     if arguments.json {
-        let mut document = document(description, &findings);
+        let mut document = document(&fmu, &findings);
         if let Some(probed) = &probed {
             document["probe"] = probed.json();
         }
-        print(&format!("{document:#}\n"))?;
-    } else {
-        print(&describe(description, arguments.all))?;
-        if let Some(probed) = &probed {
-            print(&probed.text())?;
+        if let Some(loaded) = &loaded {
+            document["load"] = match loaded {
+                Ok(lacks) => json!({ "lacks": lacks }),
+                Err(error) => json!({ "error": error.to_string() }),
+            };
         }
-        findings.iter().for_each(|f| eprintln!("finding: {f}"));
+        print(&with_variables(&document, description))?;
+    } else {
+        let mut out = describe(&fmu, arguments.all);
+        match &loaded {
+            Some(Ok(lacks)) if lacks.is_empty() => {
+                out += "\nload: the library has all functions that are declared\n"
+            }
+            Some(Ok(_)) => out += "\nload: the library lacks functions, see below\n",
+            Some(Err(error)) => out += &format!("\nload failed: {}\n", error.problem),
+            None => {}
+        }
+        print(&printable(&out))?;
+        if let Some(probed) = &probed {
+            print(&printable(&probed.text()))?;
+        }
+        findings.iter().for_each(|f| say("finding", f));
+    }
+    if let Some(Err(error)) = loaded {
+        return Err(fail(error));
     }
     if arguments.strict && !findings.is_empty() {
         let message = format!("{}: {} finding(s) with --strict", arguments.fmu.display(), findings.len());
@@ -78,7 +97,7 @@ enum Probe {
 impl Probe {
     fn of(fmu: &Fmu) -> Self {
         let options = Options::default();
-        let probed = probe(fmu, &options);
+        let probed = probe(fmu, &options, true);
         if let Some(failure) = probed.failure {
             return Probe::Failed(failure);
         }
@@ -140,15 +159,36 @@ fn unit<'a>(description: &'a ModelDescription, v: &Variable) -> &'a str {
     v.unit.map_or("", |u| description.units[u as usize].unit.symbol.as_str())
 }
 
-fn document(d: &ModelDescription, findings: &[String]) -> Value {
-    let variable = |v: &Variable| {
-        json!({
+/// The document with all variables in it, one per line: as a tree, a large FMU's would fill the memory.
+fn with_variables(document: &Value, d: &ModelDescription) -> String {
+    let mut out = format!("{document:#}");
+    out.truncate(out.trim_end_matches(['}', '\n']).len());
+    out += ",\n  \"variables\": [";
+    for (n, v) in d.variables.iter().enumerate() {
+        let variable = json!({
             "name": v.name, "type": v.kind.name(), "causality": causality(v.causality), "unit": unit(d, v),
+            "variability": variability(v.variability),
             "start": v.start.as_ref().map(ToString::to_string), "nominal": v.nominal, "min": v.min, "max": v.max,
             "description": v.description,
             "clock": v.clock.as_ref().map(|c| json!({ "variability": c.variability, "interval": c.interval, "shift": c.shift })),
-        })
-    };
+        });
+        out += &format!("{}\n    {variable}", if n > 0 { "," } else { "" });
+    }
+    out + "\n  ]\n}\n"
+}
+
+fn variability(variability: Variability) -> &'static str {
+    match variability {
+        Variability::Constant => "constant",
+        Variability::Fixed => "fixed",
+        Variability::Tunable => "tunable",
+        Variability::Discrete => "discrete",
+        Variability::Continuous => "continuous",
+    }
+}
+
+fn document(fmu: &Fmu, findings: &[String]) -> Value {
+    let d = fmu.description();
     let co_simulation = d.co_simulation.as_ref().map(|c| {
         json!({
             "model_identifier": c.model_identifier, "variable_step_size": c.can_handle_variable_step_size,
@@ -167,13 +207,43 @@ fn document(d: &ModelDescription, findings: &[String]) -> Value {
         "co_simulation": co_simulation, "model_exchange": d.has_model_exchange,
         "scheduled_execution": d.has_scheduled_execution,
         "default_experiment": { "start": e.start, "stop": e.stop, "step": e.step_size, "tolerance": e.tolerance },
-        "variables": d.variables.iter().map(variable).collect::<Vec<_>>(),
+        "platforms": fmu.platforms(), "runs_here": runs_here(fmu),
         "terminals": d.terminals.iter().map(|t| t.name.to_string()).collect::<Vec<_>>(),
         "findings": findings,
     })
 }
 
-fn describe(d: &ModelDescription, all: bool) -> String {
+/// Whether there is a library for this platform.
+fn runs_here(fmu: &Fmu) -> bool {
+    fmu.platforms().iter().any(|platform| powerbond::fmi::PLATFORM.contains(&platform.as_str()))
+}
+
+/// Lines of text have at most so many characters: a terminal's usual width.
+const WIDTH: usize = 80;
+
+/// Variables of a kind on the first screen.
+const SHOWN: usize = 12;
+
+/// `  label         words, words`, with more lines where they do not fit.
+fn entry(label: &str, words: &[String]) -> String {
+    const INDENT: usize = 16;
+    let mut out = format!("  {label:<14}");
+    let mut column = INDENT;
+    for (n, word) in words.iter().enumerate() {
+        let comma = if n + 1 < words.len() { "," } else { "" };
+        let length = word.chars().count() + comma.len() + 1;
+        if column > INDENT && column + length > WIDTH {
+            out = out.trim_end().to_owned() + &format!("\n{}", " ".repeat(INDENT));
+            column = INDENT;
+        }
+        out += &format!("{word}{comma} ");
+        column += length;
+    }
+    out.trim_end().to_owned() + "\n"
+}
+
+fn describe(fmu: &Fmu, all: bool) -> String {
+    let d = fmu.description();
     let mut out = format!("{} (FMI {}", d.model_name, d.version);
     if !d.generation_tool.is_empty() {
         out += &format!(", generated by {}", d.generation_tool);
@@ -182,6 +252,21 @@ fn describe(d: &ModelDescription, all: bool) -> String {
     if !d.description.is_empty() {
         out += &format!("  {}\n", d.description);
     }
+    let kinds = [
+        (d.co_simulation.is_some(), "co-simulation"),
+        (d.has_model_exchange, "model exchange"),
+        (d.has_scheduled_execution, "scheduled execution"),
+    ];
+    let mut kinds: Vec<String> = kinds.iter().filter(|k| k.0).map(|k| k.1.to_owned()).collect();
+    if d.co_simulation.is_none() {
+        kinds.push("powerbond runs co-simulation only".to_owned());
+    }
+    out += &entry("interfaces", &kinds);
+    let mut platforms = fmu.platforms().to_vec();
+    if !runs_here(fmu) {
+        platforms.push(format!("none for this platform ({})", powerbond::fmi::PLATFORM.join(" or ")));
+    }
+    out += &entry("platforms", &platforms);
     let e = &d.default_experiment;
     let mut experiment = Vec::new();
     for (word, value) in [("start", e.start), ("stop", e.stop), ("step", e.step_size)] {
@@ -189,40 +274,54 @@ fn describe(d: &ModelDescription, all: bool) -> String {
     }
     experiment.extend(e.tolerance.map(|x| format!("tolerance {x}")));
     if !experiment.is_empty() {
-        out += &format!("  experiment    {}\n", experiment.join(", "));
+        out += &entry("experiment", &experiment);
     }
-    match &d.co_simulation {
-        None => out += "  no co-simulation interface: powerbond cannot run it (model exchange only)\n",
-        Some(c) => {
-            let mut can = vec![match (c.fixed_internal_step_size, c.can_handle_variable_step_size) {
-                (Some(step), _) => format!("steps in multiples of {step} s"),
-                (None, true) => "any step size".to_owned(),
-                (None, false) => "constant step size only".to_owned(),
-            }];
-            for (flag, word) in [
-                (c.can_interpolate_inputs, "input derivatives"),
-                (c.max_output_derivative_order > 0, "output derivatives"),
-                (c.can_get_and_set_state, "get and set state"),
-                (c.provides_directional_derivatives, "directional derivatives"),
-                (c.has_event_mode, "Event Mode"),
-                (c.might_return_early, "early return"),
-                (c.provides_intermediate_update, "intermediate update"),
-                (c.can_run_asynchronously, "asynchronous steps"),
-                (c.needs_execution_tool, "needs its execution tool"),
-                (c.only_once_per_process, "once per process"),
-            ] {
-                if flag {
-                    can.push(word.to_owned());
-                }
+    if let Some(c) = &d.co_simulation {
+        let mut steps = vec![match (c.fixed_internal_step_size, c.can_handle_variable_step_size) {
+            (Some(step), _) => format!("multiples of {step} s"),
+            (None, true) => "any step size".to_owned(),
+            (None, false) => "constant step size only".to_owned(),
+        }];
+        for (flag, word) in
+            [(c.might_return_early, "early return"), (c.can_run_asynchronously, "asynchronous steps")]
+        {
+            if flag {
+                steps.push(word.to_owned());
             }
-            out += &format!("  can           {}\n", can.join(", "));
+        }
+        out += &entry("steps", &steps);
+        let can: Vec<String> = [
+            (c.can_interpolate_inputs, "input derivatives"),
+            (c.max_output_derivative_order > 0, "output derivatives"),
+            (c.can_get_and_set_state, "get and set state"),
+            (c.provides_directional_derivatives, "directional derivatives"),
+            (c.has_event_mode, "Event Mode"),
+            (c.provides_intermediate_update, "intermediate update"),
+            (c.needs_execution_tool, "needs its execution tool"),
+            (c.only_once_per_process, "once per process"),
+        ]
+        .into_iter()
+        .filter(|(flag, _)| *flag)
+        .map(|(_, word)| word.to_owned())
+        .collect();
+        if !can.is_empty() {
+            out += &entry("can", &can);
         }
     }
     let counts: Vec<String> = [Causality::Input, Causality::Output, Causality::Parameter, Causality::Local]
         .into_iter()
         .map(|c| format!("{} {}s", d.variables.iter().filter(|v| v.causality == c).count(), causality(c)))
         .collect();
-    out += &format!("  variables     {} ({})\n", d.variables.len(), counts.join(", "));
+    let of = format!("{} (", d.variables.len());
+    let last = counts.len() - 1;
+    let counts: Vec<String> = counts
+        .into_iter()
+        .enumerate()
+        .map(|(n, text)| {
+            format!("{}{text}{}", if n == 0 { &of } else { "" }, if n == last { ")" } else { "" })
+        })
+        .collect();
+    out += &entry("variables", &counts);
     for v in &d.variables {
         if let Some(clock) = &v.clock {
             out +=
@@ -231,29 +330,56 @@ fn describe(d: &ModelDescription, all: bool) -> String {
     }
     if !d.terminals.is_empty() {
         let names: Vec<String> = d.terminals.iter().map(|t| t.name.to_string()).collect();
-        out += &format!("  terminals     {}\n", names.join(", "));
+        out += &entry("terminals", &names);
     }
-    let shown = |v: &&Variable| {
-        all || matches!(
-            v.causality,
-            Causality::Input | Causality::Output | Causality::Parameter | Causality::StructuralParameter
-        )
-    };
-    let mut rows =
-        vec![["variable", "causality", "type", "start", "unit", "description"].map(str::to_owned).to_vec()];
-    for v in d.variables.iter().filter(shown) {
-        rows.push(vec![
+    out + &listing(d, all)
+}
+
+/// Inputs, outputs and parameters; the first of each, or every variable.
+fn listing(d: &ModelDescription, all: bool) -> String {
+    let header = ["variable", "causality", "type", "start", "unit", "description"];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    let mut left = Vec::new();
+    let row = |v: &Variable| {
+        vec![
             v.name.to_string(),
             causality(v.causality).to_owned(),
             v.kind.name().to_owned(),
             v.start.as_ref().map_or(String::new(), ToString::to_string),
             unit(d, v).to_owned(),
             v.description.to_string(),
-        ]);
+        ]
+    };
+    if all {
+        rows.extend(d.variables.iter().map(row));
+    } else {
+        let groups: [&[Causality]; 3] = [
+            &[Causality::Input],
+            &[Causality::Output],
+            &[Causality::Parameter, Causality::StructuralParameter],
+        ];
+        for group in groups {
+            let of_group = || d.variables.iter().filter(|v| group.contains(&v.causality));
+            rows.extend(of_group().take(SHOWN).map(row));
+            let more = of_group().count().saturating_sub(SHOWN);
+            if more > 0 {
+                left.push(format!("{more} more {}s", causality(group[0])));
+            }
+        }
     }
-    if rows.len() > 1 {
-        out += "\n";
-        out += &table(&rows);
+    if rows.len() == 1 {
+        return String::new();
+    }
+    let lines = table(&rows);
+    let mut out = String::from("\n");
+    for line in lines.lines() {
+        // Names are never cut with `--all`: they are there to be copied.
+        let cut = !all && line.chars().count() > WIDTH;
+        out += &if cut { line.chars().take(WIDTH - 1).collect::<String>() + "…" } else { line.to_owned() };
+        out.push('\n');
+    }
+    if !left.is_empty() {
+        out += &format!("  … {}; `--all` shows every variable\n", left.join(", "));
     }
     out
 }

@@ -1,7 +1,7 @@
 //! `powerbond run`: a coupled system from start to stop, results on disk, a summary for people.
 
 use crate::progress::Watch;
-use crate::text::{print, quantity, significant, table};
+use crate::text::{line_of, print, quantity, say, significant, table};
 use powerbond::core::observe::Observer;
 use powerbond::number::percent;
 use powerbond::report::REPORT;
@@ -165,18 +165,18 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
             show(&report)?;
             match trouble {
                 Some(error) if matches!(error, Error::Deadline(_)) => {
-                    eprintln!("error: {error}");
+                    say("error", &error);
                     Ok(error.exit_code())
                 }
                 Some(error) => {
-                    eprintln!("warning: after the run was complete: {error}");
+                    say("warning", format!("after the run was complete: {error}"));
                     Ok(report.code)
                 }
                 None => Ok(report.code),
             }
         }
         Ending::Failed { error, folder } => {
-            eprintln!("error: {error}");
+            say("error", &error);
             say_where(folder.as_deref());
             Ok(error.exit_code())
         }
@@ -257,6 +257,11 @@ impl Arguments {
             error: self.error,
         };
         let system = options.apply(&System::load(&self.system)?)?;
+        // A run may take hours: what nobody chose is said before it.
+        let notes = system.notes_before()?;
+        if !self.quiet {
+            notes.iter().for_each(|note| say("warning", note));
+        }
         let wanted = Wanted { report: self.report, ..options.wanted(&system) };
         let output = Output { memory: false, folder: Some(wanted), ..output };
         // What goes wrong in the run is told later, after everything that was computed is on disk.
@@ -297,14 +302,16 @@ impl Arguments {
             report.out = describe(summary, folder);
         }
         if !self.quiet {
-            summary.warnings.iter().for_each(|warning| report.err += &format!("warning: {warning}\n"));
+            // Those of before the run were said then.
+            let new = summary.warnings.iter().filter(|warning| !summary.notes.contains(warning));
+            new.for_each(|warning| report.err += &line_of("warning", warning));
         }
         if let Some(error) = error {
             report.err += &crate::text::error(error);
             report.err += &format!("results until then are in {}\n", folder.path().display());
             report.code = error.exit_code();
         } else if summary.outcome != "stopped" && !summary.exceeded.is_empty() {
-            summary.exceeded.iter().for_each(|message| report.err += &format!("error: {message}\n"));
+            summary.exceeded.iter().for_each(|message| report.err += &line_of("error", message));
             report.code = 7;
         }
         Ok(report)

@@ -35,9 +35,19 @@ pub fn print(text: &str) -> Result<(), Error> {
 /// Lines for stderr about an error: one for each problem of an input.
 pub fn error(error: &Error) -> String {
     match error {
-        Error::Input(problems) => problems.lines().map(|line| format!("error: {line}\n")).collect(),
-        other => format!("error: {other}\n"),
+        Error::Input(problems) => problems.lines().map(|line| line_of("error", line)).collect(),
+        other => line_of("error", other),
     }
+}
+
+/// A line for stderr: `warning: …`. Names and words of FMUs give no orders to the terminal.
+pub fn line_of(what: &str, text: impl std::fmt::Display) -> String {
+    format!("{what}: {}\n", powerbond::fmi::printable(&text.to_string()))
+}
+
+/// Says something on stderr.
+pub fn say(what: &str, text: impl std::fmt::Display) {
+    eprint!("{}", line_of(what, text));
 }
 
 /// Four significant digits, an SI prefix and the unit: `2.874 ms`.

@@ -26,6 +26,15 @@ pub enum RunError {
         /// The step that returned it (start = end: the initialization).
         span: Span,
     },
+    /// An output that is only recorded is NaN or infinite.
+    NonFiniteRecord {
+        /// Which probe, flat.
+        probe: usize,
+        /// What it was.
+        value: f64,
+        /// The step that returned it (start = end: the initialization, or an event).
+        span: Span,
+    },
     /// A subsystem stopped before the end of its step and not everything can go back.
     EarlyReturn {
         /// Which member.

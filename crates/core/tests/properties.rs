@@ -67,6 +67,7 @@ impl Simulator {
             nominal: 1.0,
             min: f64::NEG_INFINITY,
             max: f64::INFINITY,
+            discrete: false,
             settable: false,
             description: String::new(),
         };

@@ -118,6 +118,24 @@ impl Archive {
         Ok(Archive { source: Source::Zip { archive: Box::new(archive), entries, bytes }, limits })
     }
 
+    /// The names of the folders in `binaries`, one per platform.
+    pub fn platforms(&self) -> Vec<String> {
+        let mut found = BTreeSet::new();
+        match &self.source {
+            Source::Folder(root) => {
+                let folders = fs::read_dir(root.join("binaries")).into_iter().flatten().flatten();
+                found.extend(folders.map(|folder| folder.file_name().to_string_lossy().into_owned()));
+            }
+            Source::Zip { entries, .. } => {
+                let inside = entries.iter().filter_map(|entry| entry.name.strip_prefix("binaries/"));
+                found.extend(
+                    inside.filter_map(|path| path.split_once('/')).map(|(platform, _)| platform.to_owned()),
+                );
+            }
+        }
+        found.into_iter().collect()
+    }
+
     /// The bytes of an XML file, or `None` if there is no such entry.
     pub fn xml(&mut self, name: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
         let limit = self.limits.xml_bytes;

@@ -1,12 +1,14 @@
 //! What the three standards have in common, call by call.
 
 use crate::description::{Kind, Version};
+use crate::lifecycle::{Call, Lifecycle, State};
 use crate::log::Environment;
 use crate::numbers::Numbers;
-use crate::status::OK;
-use crate::trace::{Call, Trace};
+use crate::status::{MISSING, NOT_ALLOWED, OK};
+use crate::trace::{Call as Traced, Trace};
 use crate::{fmi1, fmi2, fmi3};
-use std::ffi::{c_char, c_int, c_void};
+use powerbond_core::subsystem::Inputs;
+use std::ffi::{CString, c_char, c_int, c_void};
 
 /// What a step came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,13 +78,12 @@ pub(crate) struct Names {
     pub terminate: &'static str,
     pub reset: &'static str,
     pub event: &'static str,
-    pub configuration: &'static str,
     pub get_packet: &'static str,
     pub set_packet: &'static str,
 }
 
-/// An instance of an FMU of any version. Dropping it frees the instance.
-pub(crate) enum Calls {
+/// An instance of one of the three versions.
+pub(crate) enum Instance {
     Fmi1(fmi1::Instance),
     Fmi2(fmi2::Instance),
     Fmi3(fmi3::Instance),
@@ -90,50 +91,103 @@ pub(crate) enum Calls {
 
 macro_rules! each {
     ($self:expr, $instance:ident => $body:expr) => {
-        match $self {
-            Calls::Fmi1($instance) => $body,
-            Calls::Fmi2($instance) => $body,
-            Calls::Fmi3($instance) => $body,
+        match &$self.instance {
+            Instance::Fmi1($instance) => $body,
+            Instance::Fmi2($instance) => $body,
+            Instance::Fmi3($instance) => $body,
         }
     };
 }
 
+/// An instance of an FMU of any version, with its state: a call that the state forbids is not made. Dropping it frees the instance.
+pub(crate) struct Calls {
+    instance: Instance,
+    life: Lifecycle,
+}
+
 impl Calls {
+    pub fn new(instance: Instance, life: Lifecycle) -> Self {
+        Calls { instance, life }
+    }
+
+    /// Where the instance is in its life.
+    #[inline(always)]
+    pub fn state(&self) -> State {
+        self.life.state()
+    }
+
+    /// Whether the instance was made with `eventModeUsed` (FMI 3).
+    pub fn uses_event_mode(&self) -> bool {
+        self.life.event_mode()
+    }
+
+    /// Makes a call that is allowed now, and notes where it leads. What changes no state when it returns OK, which is nearly every
+    /// call, goes through [`Calls::plain`].
+    fn guarded(&self, call: Call, make: impl FnOnce() -> c_int) -> c_int {
+        if !self.life.allows(call) {
+            return NOT_ALLOWED;
+        }
+        let code = self.trace().during(traced(call), make);
+        self.life.after(call, code);
+        code
+    }
+
+    /// As [`Calls::guarded`], for calls that stay in the state.
+    #[inline(always)]
+    fn plain(&self, call: Call, make: impl FnOnce() -> c_int) -> c_int {
+        if !self.life.allows(call) {
+            return NOT_ALLOWED;
+        }
+        let code = self.trace().during(traced(call), make);
+        if code != OK {
+            self.life.after(call, code);
+        }
+        code
+    }
+
     pub fn version(&self) -> Version {
-        match self {
-            Calls::Fmi1(_) => Version::Fmi1,
-            Calls::Fmi2(_) => Version::Fmi2,
-            Calls::Fmi3(_) => Version::Fmi3,
+        match self.instance {
+            Instance::Fmi1(_) => Version::Fmi1,
+            Instance::Fmi2(_) => Version::Fmi2,
+            Instance::Fmi3(_) => Version::Fmi3,
+        }
+    }
+
+    /// The instance, if it is one of FMI 3.
+    pub fn fmi3(&self) -> Option<&fmi3::Instance> {
+        match &self.instance {
+            Instance::Fmi3(instance) => Some(instance),
+            _ => None,
         }
     }
 
     pub fn names(&self) -> &'static Names {
-        match self {
-            Calls::Fmi1(_) => &fmi1::NAMES,
-            Calls::Fmi2(_) => &fmi2::NAMES,
-            Calls::Fmi3(_) => &fmi3::NAMES,
+        match self.instance {
+            Instance::Fmi1(_) => &fmi1::NAMES,
+            Instance::Fmi2(_) => &fmi2::NAMES,
+            Instance::Fmi3(_) => &fmi3::NAMES,
         }
     }
 
     /// The getter and the setter of a type.
     pub fn accessors(&self, kind: Kind) -> (&'static str, &'static str) {
-        match (self, kind) {
+        match (self.version(), kind) {
             (_, Kind::Float64) => (self.names().get_real, self.names().set_real),
-            (Calls::Fmi1(_), Kind::Boolean) => ("fmiGetBoolean", "fmiSetBoolean"),
-            (Calls::Fmi1(_), _) => ("fmiGetInteger", "fmiSetInteger"),
-            (Calls::Fmi2(_), Kind::Boolean) => ("fmi2GetBoolean", "fmi2SetBoolean"),
-            (Calls::Fmi2(_), _) => ("fmi2GetInteger", "fmi2SetInteger"),
-            (Calls::Fmi3(_), Kind::Float32) => ("fmi3GetFloat32", "fmi3SetFloat32"),
-            (Calls::Fmi3(_), Kind::Int8) => ("fmi3GetInt8", "fmi3SetInt8"),
-            (Calls::Fmi3(_), Kind::UInt8) => ("fmi3GetUInt8", "fmi3SetUInt8"),
-            (Calls::Fmi3(_), Kind::Int16) => ("fmi3GetInt16", "fmi3SetInt16"),
-            (Calls::Fmi3(_), Kind::UInt16) => ("fmi3GetUInt16", "fmi3SetUInt16"),
-            (Calls::Fmi3(_), Kind::Int32) => ("fmi3GetInt32", "fmi3SetInt32"),
-            (Calls::Fmi3(_), Kind::UInt32) => ("fmi3GetUInt32", "fmi3SetUInt32"),
-            (Calls::Fmi3(_), Kind::UInt64) => ("fmi3GetUInt64", "fmi3SetUInt64"),
-            (Calls::Fmi3(_), Kind::Boolean) => ("fmi3GetBoolean", "fmi3SetBoolean"),
+            (Version::Fmi1, Kind::Boolean) => ("fmiGetBoolean", "fmiSetBoolean"),
+            (Version::Fmi1, _) => ("fmiGetInteger", "fmiSetInteger"),
+            (Version::Fmi2, Kind::Boolean) => ("fmi2GetBoolean", "fmi2SetBoolean"),
+            (Version::Fmi2, _) => ("fmi2GetInteger", "fmi2SetInteger"),
+            (Version::Fmi3, Kind::Float32) => ("fmi3GetFloat32", "fmi3SetFloat32"),
+            (Version::Fmi3, Kind::Int8) => ("fmi3GetInt8", "fmi3SetInt8"),
+            (Version::Fmi3, Kind::UInt8) => ("fmi3GetUInt8", "fmi3SetUInt8"),
+            (Version::Fmi3, Kind::Int16) => ("fmi3GetInt16", "fmi3SetInt16"),
+            (Version::Fmi3, Kind::UInt16) => ("fmi3GetUInt16", "fmi3SetUInt16"),
+            (Version::Fmi3, Kind::Int32) => ("fmi3GetInt32", "fmi3SetInt32"),
+            (Version::Fmi3, Kind::UInt32) => ("fmi3GetUInt32", "fmi3SetUInt32"),
+            (Version::Fmi3, Kind::UInt64) => ("fmi3GetUInt64", "fmi3SetUInt64"),
+            (Version::Fmi3, Kind::Boolean) => ("fmi3GetBoolean", "fmi3SetBoolean"),
             // Enumerations travel as `Int64`.
-            (Calls::Fmi3(_), _) => ("fmi3GetInt64", "fmi3SetInt64"),
+            (Version::Fmi3, _) => ("fmi3GetInt64", "fmi3SetInt64"),
         }
     }
 
@@ -142,7 +196,7 @@ impl Calls {
     }
 
     #[inline(always)]
-    pub fn trace(&self) -> &Trace {
+    fn trace(&self) -> &Trace {
         &self.environment().trace
     }
 
@@ -150,71 +204,118 @@ impl Calls {
     #[inline(always)]
     pub fn set_reals(&self, references: &[u32], values: &[f64]) -> c_int {
         assert_eq!(references.len(), values.len(), "wrong number of inputs");
-        self.trace().during(Call::Set, || each!(self, instance => instance.set_reals(references, values)))
+        self.plain(Call::Set, || each!(self, instance => instance.set_reals(references, values)))
     }
 
     /// Reads scalars.
     #[inline(always)]
     pub fn get_reals(&self, references: &[u32], values: &mut [f64]) -> c_int {
         assert_eq!(references.len(), values.len(), "wrong number of outputs");
-        self.trace().during(Call::Get, || each!(self, instance => instance.get_reals(references, values)))
+        self.plain(Call::Get, || each!(self, instance => instance.get_reals(references, values)))
     }
 
     pub fn set(&self, kind: Kind, references: &[u32], values: &Numbers) -> c_int {
-        self.trace().during(Call::Set, || each!(self, instance => instance.set(kind, references, values)))
+        self.plain(Call::Set, || each!(self, instance => instance.set(kind, references, values)))
     }
 
     pub fn get(&self, kind: Kind, references: &[u32], values: &mut Numbers) -> c_int {
-        self.trace().during(Call::Get, || each!(self, instance => instance.get(kind, references, values)))
+        self.plain(Call::Get, || each!(self, instance => instance.get(kind, references, values)))
     }
 
     /// Sets the texts of a variable, as many as it has elements.
     pub fn set_texts(&self, reference: u32, values: &[*const c_char]) -> c_int {
-        self.trace().during(Call::Set, || each!(self, instance => instance.set_texts(reference, values)))
+        self.plain(Call::Set, || each!(self, instance => instance.set_texts(reference, values)))
     }
 
     /// Reads the texts of a variable, as many as it has elements; they belong to the FMU.
     pub fn get_texts(&self, reference: u32, values: &mut [*const c_char]) -> c_int {
-        self.trace().during(Call::Get, || each!(self, instance => instance.get_texts(reference, values)))
+        self.plain(Call::Get, || each!(self, instance => instance.get_texts(reference, values)))
     }
 
     /// Sets the binaries of a variable, as many as it has elements.
     pub fn set_binaries(&self, reference: u32, sizes: &[usize], values: &[*const u8]) -> c_int {
-        self.trace().during(Call::Set, || match self {
-            Calls::Fmi3(instance) => instance.set_binaries(reference, sizes, values),
-            _ => crate::status::MISSING,
-        })
+        let Some(instance) = self.fmi3() else { return MISSING };
+        self.plain(Call::Set, || instance.set_binaries(reference, sizes, values))
     }
 
     /// Reads the binaries of a variable, as many as it has elements; they belong to the FMU.
     pub fn get_binaries(&self, reference: u32, sizes: &mut [usize], values: &mut [*const u8]) -> c_int {
-        self.trace().during(Call::Get, || match self {
-            Calls::Fmi3(instance) => instance.get_binaries(reference, sizes, values),
-            _ => crate::status::MISSING,
-        })
+        let Some(instance) = self.fmi3() else { return MISSING };
+        self.plain(Call::Get, || instance.get_binaries(reference, sizes, values))
+    }
+
+    /// Asks the FMU to log in all categories, or in these.
+    pub fn log_categories(&self, categories: &[CString]) -> c_int {
+        self.plain(Call::DebugLogging, || each!(self, instance => instance.log_categories(categories)))
+    }
+
+    pub fn enter_configuration(&self) -> c_int {
+        let Some(instance) = self.fmi3() else { return MISSING };
+        self.guarded(Call::EnterConfiguration, || instance.enter_configuration())
+    }
+
+    pub fn exit_configuration(&self) -> c_int {
+        let Some(instance) = self.fmi3() else { return MISSING };
+        self.guarded(Call::ExitConfiguration, || instance.exit_configuration())
     }
 
     /// Into initialization mode, or for FMI 1 through it.
     pub fn enter_initialization(&self, experiment: &Experiment) -> c_int {
-        self.trace().during(
-            Call::EnterInitialization,
-            || each!(self, instance => instance.enter_initialization(experiment)),
-        )
+        let enter = || each!(self, instance => instance.enter_initialization(experiment));
+        self.guarded(Call::EnterInitialization, enter)
     }
 
     pub fn exit_initialization(&self) -> c_int {
-        self.trace()
-            .during(Call::ExitInitialization, || each!(self, instance => instance.exit_initialization()))
+        self.guarded(Call::ExitInitialization, || each!(self, instance => instance.exit_initialization()))
+    }
+
+    pub fn enter_event_mode(&self) -> c_int {
+        let Some(instance) = self.fmi3() else { return MISSING };
+        self.guarded(Call::EnterEvent, || instance.enter_event_mode())
+    }
+
+    pub fn enter_step_mode(&self) -> c_int {
+        let Some(instance) = self.fmi3() else { return MISSING };
+        self.guarded(Call::EnterStep, || instance.enter_step_mode())
+    }
+
+    pub fn update_discrete_states(&self) -> (c_int, DiscreteStates) {
+        let Some(instance) = self.fmi3() else { return (MISSING, DiscreteStates::default()) };
+        if !self.life.allows(Call::UpdateStates) {
+            return (NOT_ALLOWED, DiscreteStates::default());
+        }
+        let (code, states) = self.trace().during(Traced::Event, || instance.update_discrete_states());
+        self.life.after(Call::UpdateStates, code);
+        (code, states)
     }
 
     /// `is_final` promises that no state before `t` will be set again. Anything but OK is told by `last_step`: an
     /// uneventful step, which is nearly every one, returns one number and nothing through memory.
     #[inline(always)]
     pub fn step(&self, t: f64, h: f64, is_final: bool) -> c_int {
+        if !self.life.allows(Call::Step) {
+            return NOT_ALLOWED;
+        }
         self.trace().begin_step(t);
         let code = each!(self, instance => instance.step(t, h, is_final));
         self.trace().end();
+        if code != OK {
+            self.life.after(Call::Step, self.last_step().code);
+        }
         code
+    }
+
+    /// As [`Calls::step`], while the FMU may ask for inputs inside the step (FMI 3).
+    pub fn step_with_held(
+        &self,
+        intermediate: &mut fmi3::Intermediate,
+        (inputs, start): (Inputs<'_>, f64),
+        (t, h, is_final): (f64, f64, bool),
+    ) -> c_int {
+        match self.fmi3() {
+            Some(instance) => instance.with_held(intermediate, inputs, start, || self.step(t, h, is_final)),
+            None => self.step(t, h, is_final),
+        }
     }
 
     /// The three calls of an uneventful step at once. Returns the first call that did not answer OK, and its answer.
@@ -228,23 +329,39 @@ impl Calls {
         // The FMU takes the lengths on trust. Messages with the numbers would cost every step.
         assert!(inputs.0.len() == inputs.1.len(), "wrong number of inputs");
         assert!(outputs.0.len() == outputs.1.len(), "wrong number of outputs");
+        // Setting and getting are allowed wherever a step is, and no call that returns OK leads away from there.
+        if !self.life.allows(Call::Step) {
+            return Err((Stage::Inputs, NOT_ALLOWED));
+        }
         let expect = |code: c_int, stage: Stage| if code == OK { Ok(()) } else { Err((stage, code)) };
         let trace = self.trace();
         let done = each!(self, instance => (|| {
             if !inputs.0.is_empty() {
-                trace.begin(Call::Set);
+                trace.begin(Traced::Set);
                 expect(instance.set_reals(inputs.0, inputs.1), Stage::Inputs)?;
             }
             trace.begin_step(t);
             expect(instance.step(t, h, is_final), Stage::Step)?;
             if !outputs.0.is_empty() {
-                trace.begin(Call::Get);
+                trace.begin(Traced::Get);
                 expect(instance.get_reals(outputs.0, outputs.1), Stage::Outputs)?;
             }
             Ok(())
         })());
         trace.end();
+        if let Err((stage, code)) = done {
+            self.note(stage, code);
+        }
         done
+    }
+
+    #[cold]
+    fn note(&self, stage: Stage, code: c_int) {
+        match stage {
+            Stage::Inputs => self.life.after(Call::Set, code),
+            Stage::Step => self.life.after(Call::Step, self.last_step().code),
+            Stage::Outputs => self.life.after(Call::Get, code),
+        }
     }
 
     /// What the last step came to, if it was not simply OK.
@@ -253,71 +370,110 @@ impl Calls {
     }
 
     pub fn set_input_derivatives(&self, references: &[u32], orders: &[c_int], values: &[f64]) -> c_int {
-        self.trace().during(Call::InputDerivatives, || match self {
-            Calls::Fmi1(instance) => instance.set_input_derivatives(references, orders, values),
-            Calls::Fmi2(instance) => instance.set_input_derivatives(references, orders, values),
-            Calls::Fmi3(_) => crate::status::MISSING,
+        self.plain(Call::InputDerivatives, || match &self.instance {
+            Instance::Fmi1(instance) => instance.set_input_derivatives(references, orders, values),
+            Instance::Fmi2(instance) => instance.set_input_derivatives(references, orders, values),
+            Instance::Fmi3(_) => MISSING,
         })
     }
 
     /// Derivatives of outputs: an order per variable, a value per element.
     pub fn output_derivatives(&self, references: &[u32], orders: &[c_int], values: &mut [f64]) -> c_int {
-        self.trace().during(
-            Call::OutputDerivatives,
-            || each!(self, instance => instance.output_derivatives(references, orders, values)),
-        )
+        let get = || each!(self, instance => instance.output_derivatives(references, orders, values));
+        self.plain(Call::OutputDerivatives, get)
     }
 
     pub fn directional(&self, direction: Direction<'_>) -> c_int {
-        self.trace().during(Call::Directional, || match self {
-            Calls::Fmi1(_) => crate::status::MISSING,
-            Calls::Fmi2(instance) => instance.directional(direction),
-            Calls::Fmi3(instance) => instance.directional(direction),
+        self.plain(Call::Directional, || match &self.instance {
+            Instance::Fmi1(_) => MISSING,
+            Instance::Fmi2(instance) => instance.directional(direction),
+            Instance::Fmi3(instance) => instance.directional(direction),
         })
     }
 
     /// Keeps the state in `slot`, reusing what is there.
     pub fn get_state(&self, slot: &mut *mut c_void) -> c_int {
-        self.trace().during(Call::GetState, || match self {
-            Calls::Fmi1(_) => crate::status::MISSING,
-            Calls::Fmi2(instance) => instance.get_state(slot),
-            Calls::Fmi3(instance) => instance.get_state(slot),
+        self.plain(Call::GetState, || match &self.instance {
+            Instance::Fmi1(_) => MISSING,
+            Instance::Fmi2(instance) => instance.get_state(slot),
+            Instance::Fmi3(instance) => instance.get_state(slot),
         })
     }
 
     pub fn set_state(&self, slot: *mut c_void) -> c_int {
-        self.trace().during(Call::SetState, || match self {
-            Calls::Fmi1(_) => crate::status::MISSING,
-            Calls::Fmi2(instance) => instance.set_state(slot),
-            Calls::Fmi3(instance) => instance.set_state(slot),
+        self.guarded(Call::SetState, || match &self.instance {
+            Instance::Fmi1(_) => MISSING,
+            Instance::Fmi2(instance) => instance.set_state(slot),
+            Instance::Fmi3(instance) => instance.set_state(slot),
         })
     }
 
+    /// Frees a state; nothing happens where that is not allowed any more.
     pub fn free_state(&self, slot: &mut *mut c_void) {
-        self.trace().during(Call::SetState, || match self {
-            Calls::Fmi1(_) => {}
-            Calls::Fmi2(instance) => instance.free_state(slot),
-            Calls::Fmi3(instance) => instance.free_state(slot),
-        })
+        self.plain(Call::FreeState, || match &self.instance {
+            Instance::Fmi1(_) => OK,
+            Instance::Fmi2(instance) => instance.free_state(slot),
+            Instance::Fmi3(instance) => instance.free_state(slot),
+        });
+        *slot = std::ptr::null_mut();
     }
 
     pub fn terminate(&self) -> c_int {
-        self.trace().during(Call::Terminate, || each!(self, instance => instance.terminate()))
+        self.guarded(Call::Terminate, || each!(self, instance => instance.terminate()))
     }
 
     pub fn reset(&self) -> c_int {
-        self.trace().during(Call::Reset, || each!(self, instance => instance.reset()))
+        self.guarded(Call::Reset, || each!(self, instance => instance.reset()))
     }
 
-    /// After a fatal error nothing may be called, not even the function that frees: the memory is lost.
-    pub fn abandon(&mut self) {
-        each!(self, instance => instance.abandon());
+    /// Frees the instance now: no other may exist beside it.
+    pub fn free(&mut self) {
+        match self.state() {
+            State::Fatal => {
+                // FMI 2.0.5 section 2.1.3, FMI 3.0.2 section 2.2.4: after a fatal error not even freeing is allowed. Its memory is lost,
+                // and its threads may go on: what they may still use is never freed.
+                match &mut self.instance {
+                    Instance::Fmi1(instance) => instance.abandon(),
+                    Instance::Fmi2(instance) => instance.abandon(),
+                    Instance::Fmi3(instance) => instance.abandon(),
+                }
+            }
+            State::Freed => {}
+            _ => {
+                // Until its environment is gone, too, it is being freed.
+                self.trace().begin(Traced::Free);
+                match &mut self.instance {
+                    Instance::Fmi1(instance) => instance.free(),
+                    Instance::Fmi2(instance) => instance.free(),
+                    Instance::Fmi3(instance) => instance.free(),
+                }
+                self.life.freed();
+            }
+        }
     }
 }
 
-/// The instance goes after this: until its environment is gone, too, it is being freed.
+/// A call as whoever watches from outside knows it.
+fn traced(call: Call) -> Traced {
+    match call {
+        Call::Set | Call::EnterConfiguration | Call::ExitConfiguration | Call::DebugLogging => Traced::Set,
+        Call::Get => Traced::Get,
+        Call::EnterInitialization => Traced::EnterInitialization,
+        Call::ExitInitialization => Traced::ExitInitialization,
+        Call::EnterEvent | Call::UpdateStates | Call::EnterStep => Traced::Event,
+        Call::Step => Traced::Step,
+        Call::InputDerivatives => Traced::InputDerivatives,
+        Call::OutputDerivatives => Traced::OutputDerivatives,
+        Call::Directional => Traced::Directional,
+        Call::GetState => Traced::GetState,
+        Call::SetState | Call::FreeState => Traced::SetState,
+        Call::Terminate => Traced::Terminate,
+        Call::Reset => Traced::Reset,
+    }
+}
+
 impl Drop for Calls {
     fn drop(&mut self) {
-        self.trace().begin(Call::Free);
+        self.free();
     }
 }

@@ -9,11 +9,11 @@ use crate::calls::{Experiment, Names, Stepped};
 use crate::description::Kind;
 use crate::error::LibraryError;
 use crate::library::Library;
-use crate::log::{Environment, attributed};
+use crate::log::{Environment, Live, attributed};
 use crate::numbers::Numbers;
 use crate::status::{MISSING, OK, Status, wait_for};
 use std::cell::Cell;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
 
 type Component = *mut c_void;
@@ -53,7 +53,6 @@ pub(crate) const NAMES: Names = Names {
     terminate: "fmiTerminateSlave",
     reset: "fmiResetSlave",
     event: "",
-    configuration: "",
     get_packet: "fmiGetString",
     set_packet: "fmiSetString",
 };
@@ -82,6 +81,19 @@ unsafe extern "C" {
 
 /// Whether a step in the background has ended is asked with `fmiGetStatus`, so this has nothing to do.
 unsafe extern "C" fn step_finished(_component: *mut c_void, _status: c_int) {}
+
+/// In the place of functions that a library lacks although every FMU should have them: many never need them.
+unsafe extern "C" fn missing(_: Component) -> c_int {
+    MISSING
+}
+
+unsafe extern "C" fn missing_get(_: Component, _: *const u32, _: usize, _: *mut f64) -> c_int {
+    MISSING
+}
+
+unsafe extern "C" fn missing_set(_: Component, _: *const u32, _: usize, _: *const f64) -> c_int {
+    MISSING
+}
 
 /// The functions of a library.
 pub(crate) struct Api {
@@ -115,9 +127,9 @@ impl Api {
             instantiate: library.required(&name("fmiInstantiateSlave"))?,
             free_instance: library.required(&name("fmiFreeSlaveInstance"))?,
             initialize: library.required(&name("fmiInitializeSlave"))?,
-            terminate: library.required(&name("fmiTerminateSlave"))?,
-            get_real: library.required(&name("fmiGetReal"))?,
-            set_real: library.required(&name("fmiSetReal"))?,
+            terminate: library.optional(&name("fmiTerminateSlave")).unwrap_or(missing),
+            get_real: library.optional(&name("fmiGetReal")).unwrap_or(missing_get),
+            set_real: library.optional(&name("fmiSetReal")).unwrap_or(missing_set),
             do_step: library.required(&name("fmiDoStep"))?,
             reset: library.optional(&name("fmiResetSlave")),
             get_integer: library.optional(&name("fmiGetInteger")),
@@ -148,7 +160,7 @@ pub(crate) struct Instance {
     component: Component,
     api: Arc<Api>,
     last_step: Cell<Stepped>,
-    environment: Box<Environment>,
+    environment: Live,
 }
 
 impl Instance {
@@ -158,10 +170,10 @@ impl Instance {
         name: &CStr,
         guid: &CStr,
         location: &CStr,
-        environment: Environment,
+        environment: Live,
         visible: bool,
         logging: bool,
-    ) -> Result<Self, Environment> {
+    ) -> Result<Self, Live> {
         let callbacks = Callbacks {
             logger: powerbond_fmi1_logger,
             allocate: powerbond_fmi_allocate,
@@ -170,7 +182,6 @@ impl Instance {
         };
         const MIME: &CStr = c"application/x-fmu-sharedlibrary";
         let no_timeout = 0.0;
-        let environment = Box::new(environment);
         // Safety: section 3.2.1: strings are read during the call; the callbacks are passed by value.
         let component = attributed(&environment, || unsafe {
             (api.instantiate)(
@@ -186,13 +197,18 @@ impl Instance {
             )
         });
         if component.is_null() {
-            return Err(*environment);
+            return Err(environment);
         }
         Ok(Instance { component, api, last_step: Cell::new(Stepped::plain(OK)), environment })
     }
 
     pub fn environment(&self) -> &Environment {
         &self.environment
+    }
+
+    /// FMI 1 has one switch, which `fmiInstantiateSlave` sets.
+    pub fn log_categories(&self, _categories: &[CString]) -> c_int {
+        OK
     }
 
     pub fn set_reals(&self, references: &[u32], values: &[f64]) -> c_int {
@@ -321,19 +337,15 @@ impl Instance {
         attributed(&self.environment, || unsafe { function(self.component) })
     }
 
-    pub fn abandon(&mut self) {
-        self.component = std::ptr::null_mut();
-        // What the lost instance left running may still need its code: the library stays loaded.
-        std::mem::forget(self.api.clone());
+    /// Frees the instance, once: section 3.2.1. [`crate::calls::Calls`] does not call it after a fatal error.
+    pub fn free(&mut self) {
+        // Safety: see above; nothing is called afterwards.
+        attributed(&self.environment, || unsafe { (self.api.free_instance)(self.component) });
     }
-}
 
-impl Drop for Instance {
-    fn drop(&mut self) {
-        if !self.component.is_null() {
-            // Safety: section 3.2.1: frees the instance once; allowed in every state but after a fatal error, which
-            // leaves the pointer null here.
-            attributed(&self.environment, || unsafe { (self.api.free_instance)(self.component) });
-        }
+    /// Leaves the instance alone for ever: its threads may still run its code and log.
+    pub fn abandon(&mut self) {
+        std::mem::forget(self.api.clone());
+        self.environment.keep();
     }
 }

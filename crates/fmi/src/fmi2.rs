@@ -8,7 +8,7 @@ use crate::calls::{Direction, Experiment, Names, Stepped};
 use crate::description::Kind;
 use crate::error::LibraryError;
 use crate::library::Library;
-use crate::log::Environment;
+use crate::log::{Environment, Live};
 use crate::numbers::Numbers;
 use crate::status::{MISSING, OK, PENDING, Status, wait_for};
 use std::cell::Cell;
@@ -53,7 +53,6 @@ pub(crate) const NAMES: Names = Names {
     terminate: "fmi2Terminate",
     reset: "fmi2Reset",
     event: "",
-    configuration: "",
     get_packet: "fmi2GetString",
     set_packet: "fmi2SetString",
 };
@@ -65,7 +64,7 @@ struct Callbacks {
     allocate: unsafe extern "C" fn(usize, usize) -> *mut c_void,
     free: unsafe extern "C" fn(*mut c_void),
     step_finished: unsafe extern "C" fn(*mut c_void, c_int),
-    environment: *const Environment,
+    environment: *mut c_void,
 }
 
 unsafe extern "C" {
@@ -83,6 +82,19 @@ unsafe extern "C" {
 
 /// Whether a step in the background has ended is asked with `fmi2GetStatus`, so this has nothing to do.
 unsafe extern "C" fn step_finished(_environment: *mut c_void, _status: c_int) {}
+
+/// In the place of functions that a library lacks although every FMU should have them: many never need them.
+unsafe extern "C" fn missing(_: Component) -> c_int {
+    MISSING
+}
+
+unsafe extern "C" fn missing_get(_: Component, _: *const u32, _: usize, _: *mut f64) -> c_int {
+    MISSING
+}
+
+unsafe extern "C" fn missing_set(_: Component, _: *const u32, _: usize, _: *const f64) -> c_int {
+    MISSING
+}
 
 /// The functions of a library.
 pub(crate) struct Api {
@@ -125,9 +137,9 @@ impl Api {
             setup_experiment: library.required("fmi2SetupExperiment")?,
             enter_initialization: library.required("fmi2EnterInitializationMode")?,
             exit_initialization: library.required("fmi2ExitInitializationMode")?,
-            terminate: library.required("fmi2Terminate")?,
-            get_real: library.required("fmi2GetReal")?,
-            set_real: library.required("fmi2SetReal")?,
+            terminate: library.optional("fmi2Terminate").unwrap_or(missing),
+            get_real: library.optional("fmi2GetReal").unwrap_or(missing_get),
+            set_real: library.optional("fmi2SetReal").unwrap_or(missing_set),
             do_step: library.required("fmi2DoStep")?,
             reset: library.optional("fmi2Reset"),
             get_integer: library.optional("fmi2GetInteger"),
@@ -172,8 +184,9 @@ pub(crate) struct Instance {
     component: Component,
     api: Arc<Api>,
     last_step: Cell<Stepped>,
-    environment: Box<Environment>,
-    _callbacks: Box<Callbacks>,
+    environment: Live,
+    /// What the FMU has a pointer to.
+    callbacks: Option<Box<Callbacks>>,
 }
 
 impl Instance {
@@ -183,21 +196,20 @@ impl Instance {
         name: &CStr,
         guid: &CStr,
         resources: &CStr,
-        environment: Environment,
+        environment: Live,
         visible: bool,
         logging: bool,
-    ) -> Result<Self, Environment> {
+    ) -> Result<Self, Live> {
         const CO_SIMULATION: c_int = 1;
-        let environment = Box::new(environment);
         let callbacks = Box::new(Callbacks {
             logger: powerbond_fmi_logger,
             allocate: powerbond_fmi_allocate,
             free: powerbond_fmi_free,
             step_finished,
-            environment: &raw const *environment,
+            environment: environment.pointer(),
         });
         // Safety: section 2.1.5: strings are read during the call, the callbacks must live as long as the instance;
-        // both boxes are kept beside the component and dropped after it.
+        // they are kept beside the component and dropped after it.
         let component = unsafe {
             (api.instantiate)(
                 name.as_ptr(),
@@ -210,10 +222,10 @@ impl Instance {
             )
         };
         if component.is_null() {
-            return Err(*environment);
+            return Err(environment);
         }
         let last_step = Cell::new(Stepped::plain(OK));
-        Ok(Instance { component, api, last_step, environment, _callbacks: callbacks })
+        Ok(Instance { component, api, last_step, environment, callbacks: Some(callbacks) })
     }
 
     pub fn environment(&self) -> &Environment {
@@ -410,12 +422,12 @@ impl Instance {
         unsafe { function(self.component, slot) }
     }
 
-    pub fn free_state(&self, slot: &mut *mut c_void) {
-        if let (Some(function), false) = (self.api.free_state, slot.is_null() || self.component.is_null()) {
+    pub fn free_state(&self, slot: &mut *mut c_void) -> c_int {
+        match (self.api.free_state, slot.is_null()) {
             // Safety: section 2.1.8: a state of this instance; the FMU sets the pointer to null.
-            unsafe { function(self.component, slot) };
+            (Some(function), false) => unsafe { function(self.component, slot) },
+            _ => OK,
         }
-        *slot = std::ptr::null_mut();
     }
 
     pub fn terminate(&self) -> c_int {
@@ -429,19 +441,16 @@ impl Instance {
         unsafe { function(self.component) }
     }
 
-    pub fn abandon(&mut self) {
-        self.component = std::ptr::null_mut();
-        // What the lost instance left running may still need its code: the library stays loaded.
-        std::mem::forget(self.api.clone());
+    /// Frees the instance, once: section 2.1.5. [`crate::calls::Calls`] does not call it after a fatal error.
+    pub fn free(&mut self) {
+        // Safety: see above; nothing is called afterwards.
+        unsafe { (self.api.free_instance)(self.component) };
     }
-}
 
-impl Drop for Instance {
-    fn drop(&mut self) {
-        if !self.component.is_null() {
-            // Safety: section 2.1.5: frees the instance once; allowed in every state but after a fatal error, which
-            // leaves the pointer null here.
-            unsafe { (self.api.free_instance)(self.component) };
-        }
+    /// Leaves the instance alone for ever: its threads may still run its code and log.
+    pub fn abandon(&mut self) {
+        std::mem::forget(self.api.clone());
+        self.environment.keep();
+        std::mem::forget(self.callbacks.take());
     }
 }

@@ -1,14 +1,15 @@
 //! An FMU: opened once, described, loaded when needed, instantiated as often as it allows.
 
 use crate::archive::{Archive, Limits};
-use crate::calls::Calls;
+use crate::calls::{Calls, Instance};
 use crate::description::{CoSimulation, ModelDescription};
 use crate::error::{
     ArchiveError, DescriptionError, FmuError, InstanceError, LibraryError, Problem, TextProblem,
 };
 use crate::instance::FmuSubsystem;
+use crate::lifecycle::Lifecycle;
 use crate::loaded::{Api, Loaded, intermediate_inputs};
-use crate::log::{Environment, Log};
+use crate::log::{Environment, Live, Log};
 use crate::machine::Machine;
 use crate::ports::Ports;
 use crate::probe::Probed;
@@ -20,7 +21,7 @@ use powerbond_core::subsystem::Capabilities;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::SystemTime;
 
@@ -35,6 +36,8 @@ pub struct Options {
     pub visible: bool,
     /// Ask the FMU to log more than errors.
     pub logging: bool,
+    /// The categories to log in; empty: all, also those that the FMU does not declare.
+    pub log_categories: Vec<String>,
     /// Where its log lines go.
     pub log: Log,
     /// The relative tolerance of the FMU's own solver; its default if `None`.
@@ -59,6 +62,7 @@ impl Default for Options {
             start: Vec::new(),
             visible: false,
             logging: false,
+            log_categories: Vec::new(),
             log: Log::silent(),
             tolerance: None,
             events: false,
@@ -87,17 +91,17 @@ pub struct Fmu {
 pub(crate) struct Shared {
     pub path: PathBuf,
     pub description: ModelDescription,
+    platforms: Vec<String>,
     limits: Limits,
     loaded: Mutex<Option<Arc<Loaded>>>,
     ports: Mutex<Option<Arc<Ports>>>,
     lists: Mutex<Vec<Arc<[u32]>>>,
     probed: Mutex<Vec<(Given, Probed)>>,
     instances: AtomicUsize,
-    fatal: Arc<AtomicBool>,
 }
 
-/// What an answer of a probe holds for: parameters, start values, and whether event mode is used.
-type Given = (Vec<(String, Value)>, Vec<(String, Value)>, bool);
+/// What an answer of a probe holds for: parameters, start values, whether event mode is used, and whether steps were made.
+type Given = (Vec<(String, Value)>, Vec<(String, Value)>, bool, bool);
 
 /// FMUs that are in use, so that opening a file twice shares everything.
 static OPEN: Mutex<Vec<(Identity, Weak<Shared>)>> = Mutex::new(Vec::new());
@@ -134,17 +138,17 @@ impl Fmu {
         if let Some(shared) = open.iter().find(|(i, _)| *i == identity).and_then(|(_, s)| s.upgrade()) {
             return Ok(Fmu { shared });
         }
-        let description = read_description(path, limits).map_err(fail)?;
+        let (description, platforms) = read_description(path, limits).map_err(fail)?;
         let shared = Arc::new(Shared {
             path: path.to_owned(),
             description,
+            platforms,
             limits,
             loaded: Mutex::new(None),
             ports: Mutex::new(None),
             lists: Mutex::new(Vec::new()),
             probed: Mutex::new(Vec::new()),
             instances: AtomicUsize::new(0),
-            fatal: Arc::new(AtomicBool::new(false)),
         });
         open.push((identity, Arc::downgrade(&shared)));
         Ok(Fmu { shared })
@@ -153,6 +157,11 @@ impl Fmu {
     /// What it says about itself.
     pub fn description(&self) -> &ModelDescription {
         &self.shared.description
+    }
+
+    /// The platforms that it has libraries for, as the standards name their folders.
+    pub fn platforms(&self) -> &[String] {
+        &self.shared.platforms
     }
 
     /// The file or folder it was opened from.
@@ -180,8 +189,7 @@ impl Fmu {
         let ticket = Ticket::take(&self.shared, interface, name).map_err(|e| self.fail(e.into()))?;
         let (calls, moved) = process::in_folder(|| self.make(&loaded, name, options));
         let calls = calls.map_err(|e| self.fail(e.into()))?;
-        let event_mode = loaded.uses_event_mode(interface, options);
-        let machine = Machine::new(calls, event_mode, self.shared.fatal.clone());
+        let machine = Machine::new(calls);
         machine.keep_rounding();
         if moved {
             machine.complain_about_folder();
@@ -200,8 +208,13 @@ impl Fmu {
     }
 
     /// What a probe with these parameters and start values found before, or finds now.
-    pub(crate) fn probed_once(&self, options: &Options, probe: impl FnOnce() -> Probed) -> Probed {
-        let given = (options.parameters.clone(), options.start.clone(), options.events);
+    pub(crate) fn probed_once(
+        &self,
+        options: &Options,
+        steps: bool,
+        probe: impl FnOnce() -> Probed,
+    ) -> Probed {
+        let given = (options.parameters.clone(), options.start.clone(), options.events, steps);
         let known = || self.shared.probed.lock().unwrap_or_else(PoisonError::into_inner);
         let before = known().iter().find(|(g, _)| *g == given).map(|(_, probed)| probed.clone());
         before.unwrap_or_else(|| {
@@ -209,6 +222,13 @@ impl Fmu {
             known().push((given, probed.clone()));
             probed
         })
+    }
+
+    /// An instance without anything around it, for one that takes its place.
+    pub(crate) fn another(&self, name: &str, options: &Options) -> Result<(Arc<Loaded>, Calls), FmuError> {
+        let loaded = self.loaded()?;
+        let calls = self.make(&loaded, name, options).map_err(|e| self.fail(e.into()))?;
+        Ok((loaded, calls))
     }
 
     pub(crate) fn fail(&self, problem: Problem) -> FmuError {
@@ -229,7 +249,8 @@ impl Fmu {
 
     fn loaded(&self) -> Result<Arc<Loaded>, FmuError> {
         let mut slot = self.shared.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(loaded) = &*slot {
+        // A library in which an instance had a fatal error is lost. Another copy of it is not: it has memory of its own.
+        if let Some(loaded) = slot.as_ref().filter(|loaded| !loaded.fatal.load(Ordering::Relaxed)) {
             return Ok(loaded.clone());
         }
         let interface = self.interface()?;
@@ -268,17 +289,21 @@ impl Fmu {
         let c_name = c_string(name)?;
         let token = c_string(&description.token)?;
         let resources = &loaded.resources;
-        let environment = Environment::new(name, description.version, options.log.clone());
+        let environment = Live::new(Environment::new(name, description.version, options.log.clone()));
         environment.trace.begin(Call::Instantiate);
+        let event_mode = description
+            .co_simulation
+            .as_ref()
+            .is_some_and(|i| loaded.uses_event_mode(description, i, options));
         let (visible, logging) = (options.visible, options.logging);
         let made = match &loaded.api {
             Api::Fmi1(api) => {
                 fmi1::Instance::new(api.clone(), &c_name, &token, resources, environment, visible, logging)
-                    .map(Calls::Fmi1)
+                    .map(Instance::Fmi1)
             }
             Api::Fmi2(api) => {
                 fmi2::Instance::new(api.clone(), &c_name, &token, resources, environment, visible, logging)
-                    .map(Calls::Fmi2)
+                    .map(Instance::Fmi2)
             }
             Api::Fmi3(api) => {
                 let interface = description.co_simulation.as_ref();
@@ -288,14 +313,14 @@ impl Fmu {
                     resources,
                     visible,
                     logging,
-                    event_mode: interface.is_some_and(|i| loaded.uses_event_mode(i, options)),
+                    event_mode,
                     early_return: options.events && interface.is_some_and(|i| i.might_return_early),
                     intermediate: &intermediate_inputs(description),
                 };
-                fmi3::Instance::new(api.clone(), &request, environment).map(Calls::Fmi3)
+                fmi3::Instance::new(api.clone(), &request, environment).map(Instance::Fmi3)
             }
         };
-        let calls = made.map_err(|environment| InstanceError::Refused {
+        let instance = made.map_err(|environment| InstanceError::Refused {
             name: name.to_owned(),
             call: match loaded.api {
                 Api::Fmi1(_) => fmi1::NAMES.instantiate,
@@ -312,22 +337,19 @@ impl Fmu {
             },
             log: environment.take_recent(),
         })?;
+        let calls = Calls::new(instance, Lifecycle::new(event_mode, loaded.fatal.clone()));
         calls.environment().trace.end();
         if logging {
             let categories: Vec<CString> =
-                description.log_categories.iter().filter_map(|c| CString::new(c.as_str()).ok()).collect();
+                options.log_categories.iter().filter_map(|c| CString::new(c.as_str()).ok()).collect();
             // What it answers does not matter: a run without extra lines is a run.
-            let _status = match &calls {
-                Calls::Fmi1(_) => 0,
-                Calls::Fmi2(instance) => instance.log_categories(&categories),
-                Calls::Fmi3(instance) => instance.log_categories(&categories),
-            };
+            let _status = calls.log_categories(&categories);
         }
         Ok(calls)
     }
 }
 
-fn read_description(path: &Path, limits: Limits) -> Result<ModelDescription, Problem> {
+fn read_description(path: &Path, limits: Limits) -> Result<(ModelDescription, Vec<String>), Problem> {
     let mut archive = Archive::open(path, limits)?;
     let entry = "modelDescription.xml";
     let xml = archive
@@ -337,7 +359,7 @@ fn read_description(path: &Path, limits: Limits) -> Result<ModelDescription, Pro
     if let Some(xml) = archive.xml("terminalsAndIcons/terminalsAndIcons.xml")? {
         description.add_terminals(&xml)?;
     }
-    Ok(description)
+    Ok((description, archive.platforms()))
 }
 
 fn c_string(text: &str) -> Result<CString, InstanceError> {

@@ -1,12 +1,13 @@
 //! An instance of an FMU as a subsystem of the engine.
 
-use crate::calls::{Calls, Direction, Experiment, Stage};
+use crate::calls::{Direction, Experiment, Stage};
 use crate::description::{Causality, ClockFormat, Kind, Variability, Variable, Version};
 use crate::error::{FmuError, InstanceError};
 use crate::fmi3::Intermediate;
 use crate::fmu::{Fmu, Options, Ticket};
+use crate::lifecycle::State;
 use crate::loaded::{Loaded, intermediate_inputs};
-use crate::machine::{Machine, Phase};
+use crate::machine::Machine;
 use crate::numbers::Numbers;
 use crate::packets::Cell;
 use crate::perturb::Trial;
@@ -15,13 +16,14 @@ use crate::process;
 use crate::reread::Reread;
 use crate::settings::{Setting, Settings};
 use crate::snapshot::{Book, FmuSnapshot, States};
+use crate::start::Start;
 use crate::status::OK;
 use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
-use crate::transfer::{OutputDerivatives, Route};
+use crate::transfer::{Incoming, OutputDerivatives, Route};
 use crate::value::Value;
 use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, StateSnapshot, Subsystem,
-    SubsystemError,
+    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, StateSnapshot, StepEvent,
+    Subsystem, SubsystemError,
 };
 use powerbond_core::time::resolution;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +33,9 @@ use std::sync::Arc;
 /// FMUs are told a stop time this share of the run beyond its end: steps end there up to round-off only, the last one
 /// may overshoot, and some FMUs refuse to step past the time that they were told.
 const BEYOND: f64 = 0.1;
+
+/// How many variables that cannot be read are told apart from others.
+const MOST_REFUSED: usize = 64;
 
 /// An instance of an FMU.
 ///
@@ -48,22 +53,22 @@ pub struct FmuSubsystem {
     reread: Reread,
     time: f64,
     stepper: Stepper,
-    inputs: Route,
+    inputs: Incoming,
     outputs: Route,
     state: *mut c_void,
     states: States,
     probes: Route,
     columns: Vec<Column>,
     derivatives: OutputDerivatives,
-    /// Texts and binaries that have been read or set.
-    cells: Vec<Cell>,
+    /// How FMI 1 is initialized, and with what.
+    start: Option<Start>,
     info: Arc<Info>,
     ports: Arc<Ports>,
     settings: Settings,
     options: Options,
     constant_step: bool,
     _ticket: Ticket,
-    _loaded: Arc<Loaded>,
+    loaded: Arc<Loaded>,
     fmu: Fmu,
 }
 
@@ -111,7 +116,7 @@ impl FmuSubsystem {
         FmuSubsystem {
             state: std::ptr::null_mut(),
             states: States::default(),
-            inputs: Route::empty(),
+            inputs: Incoming::new(Route::empty()),
             outputs: Route::empty(),
             direct: None,
             follows: false,
@@ -137,14 +142,14 @@ impl FmuSubsystem {
             time: f64::NEG_INFINITY,
             columns: Vec::new(),
             derivatives: OutputDerivatives::default(),
-            cells: Vec::new(),
+            start: None,
             info,
             ports,
             settings,
             options: options.clone(),
             constant_step,
             _ticket: ticket,
-            _loaded: loaded,
+            loaded,
             fmu,
             machine,
         }
@@ -261,7 +266,7 @@ impl FmuSubsystem {
     }
 
     fn refuse_fixed(&self, variable: &Variable) -> Result<(), FmuError> {
-        let stepping = self.machine.phase() == Phase::Stepping;
+        let stepping = self.machine.state() == State::Step;
         if stepping && variable.variability == Variability::Fixed {
             let (name, reason) = (variable.name.to_string(), "fixed while the simulation runs".to_owned());
             return Err(self.fmu.fail(InstanceError::NotSettable { name, reason }.into()));
@@ -273,7 +278,11 @@ impl FmuSubsystem {
     /// change at events only; all inputs may be set there.
     fn apply(&self, setting: &Setting) -> Result<(), SubsystemError> {
         let apply = || setting.apply(&self.machine);
-        if self.machine.has_events_in_steps() { self.machine.at_event(apply, || Ok(())) } else { apply() }
+        if self.machine.has_events_in_steps() {
+            self.machine.at_event((self.time, self.stepper.slack), apply, || Ok(()))
+        } else {
+            apply()
+        }
     }
 
     /// Sets one element of an array; the others stay what the FMU has, since arrays are set as a whole.
@@ -289,7 +298,7 @@ impl FmuSubsystem {
         numbers.write(element as usize, value);
         self.apply(&Setting::of_numbers(variable, numbers))?;
         // Elements that are bound are sent together with this one.
-        self.inputs.fill_gaps(&self.machine)
+        self.inputs.numbers.fill_gaps(&self.machine)
     }
 
     /// Reads a text variable.
@@ -304,10 +313,11 @@ impl FmuSubsystem {
     /// The buffers of a text or a binary, made at its first use, and its place in them.
     fn cell(&mut self, packet: usize) -> (usize, usize) {
         let port = self.ports.packet_places[packet];
-        let known = self.cells.iter().position(|cell| cell.variable == port.variable);
+        let cells = &mut self.inputs.cells;
+        let known = cells.iter().position(|cell| cell.variable == port.variable);
         let place = known.unwrap_or_else(|| {
-            self.cells.push(Cell::new(self.fmu.description(), &self.ports, port.variable));
-            self.cells.len() - 1
+            cells.push(Cell::new(self.fmu.description(), &self.ports, port.variable));
+            cells.len() - 1
         });
         (place, port.element as usize)
     }
@@ -344,7 +354,8 @@ impl FmuSubsystem {
         let variables = &self.fmu.description().variables;
         let real = bound.iter().enumerate().filter_map(|(place, &v)| {
             let variable = &variables[self.ports.places[v].variable as usize];
-            (variable.kind == Kind::Float64 && variable.dimensions.is_empty())
+            let continuous = variable.variability == Variability::Continuous;
+            (variable.kind == Kind::Float64 && continuous && variable.dimensions.is_empty())
                 .then_some((variable.reference, place as u32))
         });
         real.unzip()
@@ -385,7 +396,10 @@ impl FmuSubsystem {
         u: Inputs<'_>,
         y: &mut [f64],
     ) -> Result<Advance, SubsystemError> {
-        if self.machine.phase() != Phase::Stepping {
+        if self.machine.has_terminated() {
+            return Ok(Advance { reached: span.start, event: StepEvent::Terminated, next_event: None });
+        }
+        if self.machine.state() != State::Step {
             return Err(self.wrong_phase("advance"));
         }
         let crossed = self.stepper.cross(&self.machine, &mut self.inputs, span, u, self.state)?;
@@ -429,23 +443,69 @@ impl FmuSubsystem {
 
     /// From the start values into initialization mode.
     fn enter_initialization(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
+        // A probe on a scratch instance may have cost the library. Nothing has been asked of this instance yet: it is made anew.
+        if self.machine.state() == State::Fatal && self.time == f64::NEG_INFINITY {
+            self.remake()?;
+        }
         self.machine.reset()?;
         self.stepper.engine_goes_back = false;
         self.stepper.pending = false;
         self.stepper.slack = resolution(setup.start, setup.stop);
-        self.cells.clear();
-        self.inputs.forget();
+        self.inputs.cells.clear();
+        self.inputs.settings.clear();
+        self.inputs.numbers.forget();
         if let StepRule::Constant(first) = &mut self.stepper.rule {
             *first = None;
         }
         self.settings.apply(&self.machine)?;
         let stop = setup.stop + BEYOND * (setup.stop - setup.start);
         let experiment = Experiment { tolerance: self.options.tolerance, start: setup.start, stop };
+        self.time = setup.start;
+        if self.machine.calls.version() == Version::Fmi1 {
+            // Initializing it waits for the inputs.
+            self.start = Some(Start::new(experiment));
+            return Ok(());
+        }
         let code = self.machine.calls.enter_initialization(&experiment);
         self.machine.check(code, self.machine.calls.names().enter)?;
-        self.machine.set_phase(Phase::Initialization);
-        self.time = setup.start;
-        self.inputs.fill_gaps(&self.machine)
+        self.inputs.numbers.fill_gaps(&self.machine)
+    }
+
+    /// Another instance takes the place of this one, in the state after instantiation.
+    fn remake(&mut self) -> Result<(), SubsystemError> {
+        let name = self.machine.calls.environment().instance().to_owned();
+        let refused = |error: FmuError| SubsystemError::Infeasible { message: error.to_string() };
+        self.machine.calls.free();
+        let (loaded, calls) = self.fmu.another(&name, &self.options).map_err(refused)?;
+        self.machine.calls = calls;
+        self.loaded = loaded;
+        Ok(())
+    }
+
+    /// FMI 1: sets the inputs and initializes; `fmiInitializeSlave` computes the state from them.
+    fn initialize(&mut self, u: &[f64]) -> Result<(), SubsystemError> {
+        let Some(start) = &mut self.start else { return Ok(()) };
+        self.inputs.send(&self.machine, u)?;
+        let code = self.machine.calls.enter_initialization(&start.experiment);
+        self.machine.check(code, self.machine.calls.names().enter)?;
+        start.begin_with(u);
+        Ok(())
+    }
+
+    /// FMI 1: inputs that came to other values after `fmiInitializeSlave`, as connections may, are set before it in another instance.
+    fn initialize_again(&mut self) -> Result<(), SubsystemError> {
+        let Some((u, packets)) = self.start.as_mut().and_then(Start::other_inputs) else { return Ok(()) };
+        // What it answers does not matter: it is freed.
+        let _status = self.machine.calls.terminate();
+        self.remake()?;
+        self.settings.apply(&self.machine)?;
+        self.inputs.cells.clear();
+        self.inputs.numbers.forget();
+        for (packet, bytes) in packets {
+            let (place, element) = self.cell(packet);
+            self.inputs.cells[place].stage(&self.machine, element, &bytes)?;
+        }
+        self.initialize(&u)
     }
 
     /// Whether outputs are read again in event mode. Where nothing was seen to follow, FMI 3's promise counts.
@@ -466,12 +526,12 @@ impl FmuSubsystem {
     }
 
     fn wrong_phase(&self, call: &'static str) -> SubsystemError {
-        let message = match self.machine.phase() {
-            Phase::Dead => {
+        let message = match self.machine.state() {
+            State::Fatal => {
                 "fatal error in an instance of this FMU; no instance may be called any more".to_owned()
             }
-            Phase::Failed => "an earlier call failed; the instance can only be reset".to_owned(),
-            phase => format!("`{call}` is not allowed in state {phase:?}"),
+            State::Failed => "an earlier call failed; the instance can only be reset".to_owned(),
+            state => format!("`{call}` is not allowed {}", state.when()),
         };
         SubsystemError::Infeasible { message }
     }
@@ -487,7 +547,7 @@ impl Subsystem for FmuSubsystem {
         let description = self.fmu.description();
         let events = self.stepper.event_mode;
         let route = |bound: &[usize]| Route::new(&self.fmu, &self.ports, bound, events);
-        self.inputs = route(&binding.inputs);
+        self.inputs = Incoming::new(route(&binding.inputs));
         self.outputs = route(&binding.outputs);
         self.probes = route(&binding.probes);
         self.columns = self.columns(binding);
@@ -516,7 +576,7 @@ impl Subsystem for FmuSubsystem {
             });
         }
         let is_plain = self.stepper.rule == StepRule::Any && !self.stepper.event_mode;
-        self.direct = match (&self.inputs, &self.outputs) {
+        self.direct = match (&self.inputs.numbers, &self.outputs) {
             (Route::Direct(inputs), Route::Direct(outputs)) if is_plain => {
                 Some(Direct { inputs: inputs.clone(), outputs: outputs.clone() })
             }
@@ -535,16 +595,25 @@ impl Subsystem for FmuSubsystem {
     }
 
     fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
-        if !matches!(self.machine.phase(), Phase::Initialization | Phase::Stepping) {
-            return Err(self.wrong_phase("evaluate"));
-        }
-        if self.stepper.pending {
+        match (self.machine.state(), &mut self.start) {
+            (State::Instantiated, Some(_)) => self.initialize(u.value)?,
+            (State::Initialization, start) => {
+                if let Some(start) = start {
+                    start.goes_on_with(u.value);
+                }
+                self.inputs.send(&self.machine, u.value)?;
+            }
             // Event mode would handle the event, and outputs would be those after it.
-            self.inputs.send_continuous(&self.machine, u.value)?;
-        } else if self.rereads_in_event_mode() {
-            return self.visit_event(u, y);
-        } else {
-            self.inputs.send(&self.machine, u.value)?;
+            (State::Step, _) if self.stepper.pending => self.inputs.send(&self.machine, u.value)?,
+            (State::Step, _) => {
+                if self.rereads_in_event_mode() || self.inputs.needs_event(&self.machine, u.value) {
+                    return self.visit_event(u, y);
+                }
+                self.inputs.send(&self.machine, u.value)?;
+            }
+            // It ended the simulation at an event: what it has is all that there is.
+            (State::Event, _) if self.machine.has_terminated() => {}
+            _ => return Err(self.wrong_phase("evaluate")),
         }
         let received = self.outputs.receive(&self.machine, y);
         self.machine.keep_rounding();
@@ -558,12 +627,16 @@ impl Subsystem for FmuSubsystem {
     }
 
     fn start(&mut self) -> Result<(), SubsystemError> {
-        if self.machine.phase() != Phase::Initialization {
+        if self.start.is_some() && self.machine.state() == State::Instantiated {
+            self.initialize(&[])?;
+        }
+        self.initialize_again()?;
+        if self.machine.state() != State::Initialization {
             return Err(self.wrong_phase("start"));
         }
         self.machine.check(self.machine.calls.exit_initialization(), self.machine.calls.names().exit)?;
-        self.machine.leave_initialization()?;
-        self.machine.set_phase(Phase::Stepping);
+        self.machine.leave_initialization((self.time, self.stepper.slack))?;
+        self.start = None;
         self.machine.keep_rounding();
         Ok(())
     }
@@ -575,7 +648,7 @@ impl Subsystem for FmuSubsystem {
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
         if let Some(Direct { inputs, outputs }) = &self.direct
             && (u.slope.is_empty() || !self.follows)
-            && self.machine.phase() == Phase::Stepping
+            && self.machine.state() == State::Step
         {
             let step = (span.start, span.h, self.stepper.is_final(span.start));
             let answer = self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y));
@@ -621,11 +694,18 @@ impl Subsystem for FmuSubsystem {
         let value = match v.kind {
             kind if kind.is_real() => Value::Real(value),
             Kind::Boolean => Value::Boolean(value >= 0.5),
-            _ => Value::Integer(value.round() as i64),
+            _ => Value::Integer(value.round() as i128),
         };
-        let name = v.name.to_string();
-        FmuSubsystem::set(self, &name, &value)
-            .map_err(|error| SubsystemError::Infeasible { message: error.to_string() })
+        let refused = |error: FmuError| SubsystemError::Infeasible { message: error.to_string() };
+        self.refuse_fixed(v).map_err(refused)?;
+        let setting = Setting::new(self.fmu.description(), v, &value, 1)
+            .map_err(|error| refused(self.fmu.fail(error.into())))?;
+        if self.machine.has_events_in_steps() {
+            // All that is set between two steps is one event: `update` or the next step handles it.
+            self.inputs.settings.push(setting);
+            return Ok(());
+        }
+        setting.apply(&self.machine)
     }
 
     fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
@@ -657,8 +737,7 @@ impl Subsystem for FmuSubsystem {
             return Err(SubsystemError::Unsupported { call: "restore" });
         }
         self.machine.check(self.machine.calls.set_state(self.state), self.machine.calls.names().set_state)?;
-        self.machine.set_phase(Phase::Stepping);
-        self.inputs.forget();
+        self.inputs.numbers.forget();
         self.machine.set_next_event(self.stepper.saved_event);
         self.stepper.pending = self.stepper.saved_pending;
         self.time = self.stepper.saved_time;
@@ -669,7 +748,7 @@ impl Subsystem for FmuSubsystem {
         if !self.info.capabilities.can_restore {
             return Err(SubsystemError::Unsupported { call: "snapshot" });
         }
-        if self.machine.phase() != Phase::Stepping {
+        if self.machine.state() != State::Step {
             return Err(self.wrong_phase("snapshot"));
         }
         let book = Book {
@@ -678,7 +757,7 @@ impl Subsystem for FmuSubsystem {
             pending: self.stepper.pending,
             rule: self.stepper.rule,
             interrupted: self.stepper.interrupted,
-            inputs: self.inputs.sent(),
+            inputs: self.inputs.numbers.sent(),
         };
         let snapshot = self.states.save(&self.machine, book);
         self.stepper.has_snapshots = self.states.are_needed();
@@ -690,17 +769,17 @@ impl Subsystem for FmuSubsystem {
         let Some(snapshot) = snapshot.get::<FmuSnapshot>() else {
             return Err(SubsystemError::Unsupported { call: "load_snapshot" });
         };
-        if !matches!(self.machine.phase(), Phase::Stepping | Phase::Failed) {
+        if !matches!(self.machine.state(), State::Step | State::Failed) {
             return Err(self.wrong_phase("load_snapshot"));
         }
         self.states.load(&self.machine, snapshot)?;
-        self.machine.set_phase(Phase::Stepping);
         let Book { time, next_event, pending, rule, interrupted, inputs } = &snapshot.book;
         self.time = *time;
         self.machine.set_next_event(*next_event);
-        self.inputs.load(inputs);
+        self.inputs.numbers.load(inputs);
         // What they hold of the FMU's values is read again.
-        self.cells.clear();
+        self.inputs.cells.clear();
+        self.inputs.settings.clear();
         self.stepper.pending = *pending;
         self.stepper.rule = *rule;
         self.stepper.interrupted = *interrupted;
@@ -726,29 +805,60 @@ impl Subsystem for FmuSubsystem {
         Some(Box::new(other))
     }
 
+    /// One call for all that can be read; else halves are tried, down to single variables. What fails otherwise is seen in the run.
+    fn unreadable(&self, variables: &[usize], setup: &Setup) -> Vec<usize> {
+        let refused = |variables: &[usize]| {
+            let mut scratch = self.scratch()?;
+            let inputs: Vec<usize> = self.distinct_inputs();
+            let u: Vec<f64> = inputs.iter().map(|&input| self.trial(input).base).collect();
+            let binding = Binding { inputs, probes: variables.to_vec(), ..Binding::default() };
+            scratch.bind(&binding).ok()?;
+            scratch.enter(setup).ok()?;
+            scratch.evaluate(Inputs::constant(&u), &mut []).ok()?;
+            scratch.start().ok()?;
+            Some(scratch.probe(&mut vec![0.0; variables.len()]).is_err())
+        };
+        let (mut found, mut waiting) = (Vec::new(), vec![variables.to_vec()]);
+        while let Some(list) = waiting.pop() {
+            match refused(&list) {
+                Some(true) if list.len() == 1 => found.extend(list),
+                // Many: that is no oversight of a few variables, and every try costs an instance.
+                Some(true) if found.len() >= MOST_REFUSED => found.extend(list),
+                Some(true) => {
+                    let (low, high) = list.split_at(list.len() / 2);
+                    waiting.extend([high.to_vec(), low.to_vec()]);
+                }
+                Some(false) | None => {}
+            }
+        }
+        found
+    }
+
     fn packets(&self) -> &[Packet] {
         &self.ports.packets
     }
 
     fn read_packet(&mut self, packet: usize, bytes: &mut Vec<u8>) -> Result<(), SubsystemError> {
         let (place, element) = self.cell(packet);
-        bytes.extend_from_slice(self.cells[place].read(&self.machine, element)?);
+        bytes.extend_from_slice(self.inputs.cells[place].read(&self.machine, element)?);
         Ok(())
     }
 
     fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
+        if let Some(start) = &mut self.start {
+            start.note_packet(packet, bytes);
+        }
         let (place, element) = self.cell(packet);
-        let (machine, cell) = (&self.machine, &mut self.cells[place]);
-        let mut write = || cell.write(machine, element, bytes);
-        // Texts and binaries are discrete: with `eventModeUsed` they change at events only.
-        if machine.has_events_in_steps() { machine.at_event(write, || Ok(())) } else { write() }
+        let (machine, cell) = (&self.machine, &mut self.inputs.cells[place]);
+        cell.stage(machine, element, bytes)?;
+        // Texts and binaries are discrete: with `eventModeUsed` they change at events only, together with everything else.
+        if machine.has_events_in_steps() { Ok(()) } else { cell.send(machine) }
     }
 
     fn finish(&mut self) -> Result<(), SubsystemError> {
-        if self.machine.phase() != Phase::Stepping {
+        if !matches!(self.machine.state(), State::Step | State::Event) {
             return Ok(());
         }
-        self.machine.set_phase(Phase::Ended);
         self.machine.check(self.machine.calls.terminate(), self.machine.calls.names().terminate)
     }
 }
@@ -760,21 +870,13 @@ unsafe impl Send for FmuSubsystem {}
 
 impl Drop for FmuSubsystem {
     fn drop(&mut self) {
-        match self.machine.phase() {
-            Phase::Dead => {}
-            _ => self.machine.calls.free_state(&mut self.state),
-        }
+        self.machine.calls.free_state(&mut self.state);
         self.states.free(&self.machine);
     }
 }
 
 impl std::fmt::Debug for FmuSubsystem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let version = match self.machine.calls {
-            Calls::Fmi1(_) => "FMI 1",
-            Calls::Fmi2(_) => "FMI 2",
-            Calls::Fmi3(_) => "FMI 3",
-        };
-        write!(f, "FmuSubsystem({}, {version})", self.fmu.path().display())
+        write!(f, "FmuSubsystem({}, FMI {})", self.fmu.path().display(), self.machine.calls.version())
     }
 }

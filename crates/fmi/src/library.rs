@@ -10,7 +10,7 @@ use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 /// Names of this platform's folder, FMI 3's and FMI 2's; none for platforms that neither standard names.
-const FOLDERS: &[&str] = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+pub const FOLDERS: &[&str] = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
     &["x86_64-linux", "linux64"]
 } else if cfg!(all(target_os = "linux", target_arch = "x86")) {
     &["x86-linux", "linux32"]

@@ -1,7 +1,7 @@
 //! A loaded library with the files it lives in, and what it can really do.
 
 use crate::archive::Unpacked;
-use crate::description::{Causality, CoSimulation, Kind, ModelDescription, Variable, Version};
+use crate::description::{Causality, CoSimulation, Kind, ModelDescription, Variability, Variable, Version};
 use crate::error::LibraryError;
 use crate::fmu::Options;
 use crate::library::{self, Library};
@@ -9,12 +9,15 @@ use crate::{fmi1, fmi2, fmi3, process};
 use powerbond_core::subsystem::Capabilities;
 use std::ffi::CString;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A loaded library with the files it lives in. The library goes first, then the files.
 pub(crate) struct Loaded {
     pub api: Api,
     pub resources: CString,
     pub shortcomings: Vec<String>,
+    /// A fatal error has ended all its instances.
+    pub fatal: Arc<AtomicBool>,
     _files: Unpacked,
 }
 
@@ -29,7 +32,8 @@ pub(crate) fn intermediate_inputs(description: &ModelDescription) -> Vec<u32> {
     let offered = description.co_simulation.as_ref().is_some_and(|i| i.provides_intermediate_update);
     let reals = || {
         let inputs = description.variables.iter();
-        inputs.filter(|v| v.causality == Causality::Input && v.kind.is_real())
+        let continuous = |v: &&Variable| v.kind.is_real() && v.variability == Variability::Continuous;
+        inputs.filter(|v| v.causality == Causality::Input).filter(continuous)
     };
     let fits = |v: &Variable| v.kind == Kind::Float64 && v.dimensions.is_empty() && v.intermediate_update;
     if offered && description.version == Version::Fmi3 && reals().all(fits) {
@@ -66,6 +70,7 @@ impl Loaded {
             api,
             resources: CString::new(location).unwrap_or_default(),
             shortcomings: Vec::new(),
+            fatal: Arc::default(),
             _files: files,
         };
         loaded.shortcomings = loaded.find_shortcomings(interface);
@@ -108,9 +113,16 @@ impl Loaded {
         matches!(&self.api, Api::Fmi3(api) if api.has_event_mode())
     }
 
-    /// Whether an instance is made with `eventModeUsed`: offered, asked for, and there.
-    pub fn uses_event_mode(&self, interface: &CoSimulation, options: &Options) -> bool {
-        options.events && interface.has_event_mode && self.has_event_mode()
+    /// Whether an instance is made with `eventModeUsed`: offered and there, and asked for or needed. FMI 3.0.2 has clocks tick in
+    /// event mode only, so FMUs with clocks refuse to be made without it.
+    pub fn uses_event_mode(
+        &self,
+        description: &ModelDescription,
+        interface: &CoSimulation,
+        options: &Options,
+    ) -> bool {
+        let needed = || description.variables.iter().any(|v| v.kind == Kind::Clock);
+        interface.has_event_mode && self.has_event_mode() && (options.events || needed())
     }
 
     fn find_shortcomings(&self, interface: &CoSimulation) -> Vec<String> {
@@ -145,7 +157,7 @@ impl Loaded {
         } else {
             0
         };
-        let event_mode = self.uses_event_mode(interface, options);
+        let event_mode = self.uses_event_mode(description, interface, options);
         Capabilities {
             can_restore: interface.can_get_and_set_state && self.has_state(),
             can_refresh: false,

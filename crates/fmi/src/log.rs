@@ -4,7 +4,7 @@ use crate::description::Version;
 use crate::status::Status;
 use crate::trace::Trace;
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,7 +63,7 @@ impl fmt::Debug for Log {
     }
 }
 
-/// What an instance's callbacks need; its address is given to the FMU.
+/// What an instance's callbacks need; its address is given to the FMU as something to hand back.
 pub(crate) struct Environment {
     instance: String,
     log: Log,
@@ -84,6 +84,11 @@ impl Environment {
         }
     }
 
+    /// The name of the instance.
+    pub fn instance(&self) -> &str {
+        &self.instance
+    }
+
     /// Takes the kept lines, as an addition to an error message: empty or `: …`.
     pub fn take_recent(&self) -> String {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,15 +103,86 @@ impl Environment {
         }
         recent.push_back(message.trim_end().to_owned());
         drop(recent);
-        let instance = || self.instance.clone();
+        self.line_of_another(&self.instance, status, category, message);
+    }
+
+    /// A line in the log of this instance that nobody knows to be its own.
+    fn line_of_another(&self, instance: &str, status: Status, category: String, message: String) {
+        let instance = instance.to_owned();
         let number = self.lines.fetch_add(1, Ordering::Relaxed);
         if number < MAX_LINES {
-            (self.log.0)(LogLine { instance: instance(), status, category, message });
+            (self.log.0)(LogLine { instance, status, category, message });
         } else if number == MAX_LINES {
             let message = format!("more than {MAX_LINES} lines; the rest is skipped");
             let category = "powerbond".to_owned();
-            (self.log.0)(LogLine { instance: instance(), status: Status::Warning, category, message });
+            (self.log.0)(LogLine { instance, status: Status::Warning, category, message });
         }
+    }
+}
+
+/// Environments whose addresses FMUs have, by address, and how many there were before. What an FMU hands back is looked up here and
+/// never followed: FMUs of one exporter call the logger with an environment of `0x1`.
+static LIVE: Mutex<(BTreeMap<usize, (u64, Arc<Environment>)>, u64)> = Mutex::new((BTreeMap::new(), 0));
+
+/// An environment that callbacks find as long as this lives.
+pub(crate) struct Live {
+    environment: Arc<Environment>,
+    kept: bool,
+}
+
+impl Live {
+    pub fn new(environment: Environment) -> Self {
+        let environment = Arc::new(environment);
+        let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        live.1 += 1;
+        let entry = (live.1, environment.clone());
+        live.0.insert(Arc::as_ptr(&environment).addr(), entry);
+        Live { environment, kept: false }
+    }
+
+    /// What the FMU is given.
+    pub fn pointer(&self) -> *mut c_void {
+        Arc::as_ptr(&self.environment).cast_mut().cast()
+    }
+
+    /// It is found for ever: threads of a lost instance may still log.
+    pub fn keep(&mut self) {
+        self.kept = true;
+    }
+}
+
+impl std::ops::Deref for Live {
+    type Target = Environment;
+
+    fn deref(&self) -> &Environment {
+        &self.environment
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if !self.kept {
+            let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+            live.0.remove(&Arc::as_ptr(&self.environment).addr());
+        }
+    }
+}
+
+/// Who speaks: the environment that was handed back, if it is one; else the one whose call is under way, if that is told; else one of
+/// an instance of this name. Where there is none, the line goes to the log of the youngest instance, without one of its own.
+fn speaker(environment: *const c_void, name: &str) -> Option<(Arc<Environment>, bool)> {
+    let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+    let by_address = |address: usize| live.0.get(&address).map(|(_, e)| e);
+    let youngest = |fits: &dyn Fn(&Environment) -> bool| {
+        let all = live.0.values().filter(|(_, e)| fits(e));
+        all.max_by_key(|(number, _)| *number).map(|(_, e)| e)
+    };
+    let known = by_address(environment.addr())
+        .or_else(|| by_address(CURRENT.get().addr()))
+        .or_else(|| youngest(&|e| e.instance == name));
+    match known {
+        Some(environment) => Some((environment.clone(), true)),
+        None => youngest(&|_| true).map(|environment| (environment.clone(), false)),
     }
 }
 
@@ -127,41 +203,76 @@ unsafe extern "C" {
     fn powerbond_fmi_copy(out: *mut c_char, size: usize, text: *const c_char);
 }
 
-/// A string of an FMU, cut at 2047 bytes; unreadable memory is said to be so.
+/// A string of an FMU, cut at 2047 bytes and [`printable`]; unreadable memory is said to be so.
 pub(crate) fn copy_text(text: *const c_char) -> String {
     let mut buffer = [0u8; 2048];
     // Safety: writes at most 2048 bytes with a final zero, and reads `text` only where the kernel says it is readable.
     unsafe { powerbond_fmi_copy(buffer.as_mut_ptr().cast(), buffer.len(), text) };
     let end = buffer.iter().position(|&b| b == 0).unwrap_or(buffer.len());
-    String::from_utf8_lossy(&buffer[..end]).into_owned()
+    printable(&String::from_utf8_lossy(&buffer[..end]))
 }
 
-/// Called by `logger.c` with the finished message.
-///
-/// Safety: `environment` is what was given to `fmi2Instantiate` (FMI 2.0.5 section 2.1.5: the component environment is
-/// handed back unchanged), or null. The environment outlives the instance.
+/// Without characters that a terminal takes as orders: control characters other than line ends and tabs are written as escapes.
+pub fn printable(text: &str) -> String {
+    let harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    if text.chars().all(harmless) {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if harmless(c) { out.push(c) } else { out.extend(c.escape_unicode()) }
+    }
+    out
+}
+
+/// Called by `logger.c` with the finished message. Nothing of what comes is believed: see [`speaker`] and [`copy_text`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn powerbond_fmi_log(
     environment: *const c_void,
-    _instance: *const c_char,
+    instance: *const c_char,
     status: c_int,
     category: *const c_char,
     message: *const c_char,
 ) {
-    let environment: *const Environment =
-        if environment.is_null() { CURRENT.get() } else { environment.cast() };
-    // Safety: see above; null only for an FMI 1 line outside any call of ours.
-    let Some(environment) = (unsafe { environment.as_ref() }) else { return };
-    deliver(environment, status, category, message);
+    deliver(environment, instance, status, category, message);
 }
 
 /// Copies a line out of an FMU's memory and passes it on. A panic must not run through foreign frames.
 pub(crate) fn deliver(
-    environment: &Environment,
+    environment: *const c_void,
+    instance: *const c_char,
     status: c_int,
     category: *const c_char,
     message: *const c_char,
 ) {
-    let line = || environment.line(Status::from_code(status), copy_text(category), copy_text(message));
+    let line = || {
+        let name = copy_text(instance);
+        let Some((speaker, known)) = speaker(environment, &name) else { return };
+        let (status, category, message) =
+            (Status::from_code(status), copy_text(category), copy_text(message));
+        if known {
+            speaker.line(status, category, message);
+        } else {
+            speaker.line_of_another(
+                if instance.is_null() { "unknown instance" } else { &name },
+                status,
+                category,
+                message,
+            );
+        }
+    };
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(line));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_orders() {
+        let check = |text: &str, wanted: &str| assert_eq!(printable(text), wanted);
+        check("plain, größer\n\tnext", "plain, größer\n\tnext");
+        check("\u{1b}[2Jgone", "\\u{1b}[2Jgone");
+        check("a\u{9b}31mred\r", "a\\u{9b}31mred\\u{d}");
+    }
 }

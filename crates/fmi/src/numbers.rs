@@ -84,11 +84,29 @@ impl Numbers {
     }
 
     /// Stores an integer at `i`; those of 64 bits keep all their digits, which a real does not.
-    pub fn write_whole(&mut self, i: usize, value: i64) {
+    pub fn write_whole(&mut self, i: usize, value: i128) {
         match self {
-            Numbers::I64(list) => list[i] = value,
-            Numbers::U64(list) => list[i] = u64::try_from(value).unwrap_or(0),
+            Numbers::I64(list) => list[i] = value as i64,
+            Numbers::U64(list) => list[i] = value as u64,
             _ => self.write(i, value as f64),
+        }
+    }
+
+    /// Whether storing `value` at `i` would change it.
+    pub fn would_change(&self, i: usize, value: f64) -> bool {
+        match self {
+            Numbers::F64(list) => list[i] != value,
+            Numbers::F32(list) => list[i] != value as f32,
+            Numbers::I8(list) => list[i] != value.round() as i8,
+            Numbers::U8(list) => list[i] != value.round() as u8,
+            Numbers::I16(list) => list[i] != value.round() as i16,
+            Numbers::U16(list) => list[i] != value.round() as u16,
+            Numbers::I32(list) => list[i] != value.round() as i32,
+            Numbers::U32(list) => list[i] != value.round() as u32,
+            Numbers::I64(list) => list[i] != value.round() as i64,
+            Numbers::U64(list) => list[i] != value.round() as u64,
+            Numbers::Bool8(list) => (list[i] != 0) != (value >= 0.5),
+            Numbers::Bool32(list) => (list[i] != 0) != (value >= 0.5),
         }
     }
 

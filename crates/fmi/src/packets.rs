@@ -18,6 +18,8 @@ pub(crate) struct Cell {
     elements: Vec<Vec<u8>>,
     /// All elements are known, so that one of them can be set.
     filled: bool,
+    /// The FMU does not have them yet.
+    staged: bool,
     pointers: Vec<*const u8>,
     sizes: Vec<usize>,
 }
@@ -34,6 +36,7 @@ impl Cell {
             max_size: v.binary.as_ref().and_then(|b| b.max_size),
             elements: vec![Vec::new(); size],
             filled: size == 1,
+            staged: false,
             pointers: vec![std::ptr::null(); size],
             sizes: vec![0; size],
         }
@@ -45,8 +48,8 @@ impl Cell {
         self.received(element)
     }
 
-    /// Sets element `element`; the others stay what they are.
-    pub fn write(&mut self, machine: &Machine, element: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
+    /// Notes what element `element` is to be; the others stay what they are. [`Cell::send`] sets it.
+    pub fn stage(&mut self, machine: &Machine, element: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
         self.check(bytes)?;
         if !self.filled {
             self.get(machine)?;
@@ -62,6 +65,18 @@ impl Cell {
         if self.kind == Kind::String {
             target.push(0);
         }
+        self.staged = true;
+        Ok(())
+    }
+
+    /// Whether something is to be set.
+    pub fn is_staged(&self) -> bool {
+        self.staged
+    }
+
+    /// Sets what was noted.
+    pub fn send(&mut self, machine: &Machine) -> Result<(), SubsystemError> {
+        self.staged = false;
         for ((pointer, size), value) in self.pointers.iter_mut().zip(&mut self.sizes).zip(&self.elements) {
             (*pointer, *size) = (value.as_ptr(), value.len());
         }

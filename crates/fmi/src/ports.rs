@@ -110,6 +110,7 @@ fn as_engine_variable(
         nominal: variable.nominal.map_or(1.0, f64::abs),
         min: variable.min.unwrap_or(f64::NEG_INFINITY),
         max: variable.max.unwrap_or(f64::INFINITY),
+        discrete: variable.variability != Variability::Continuous,
         settable: variable.causality == Causality::Input
             || variable.causality == Causality::Parameter && variable.variability == Variability::Tunable,
         description: variable.description.to_string(),

@@ -44,18 +44,20 @@ enum ProbeError {
 /// Moves every input of an FMU in initialization and after a step, inside its range, and looks at all outputs. Done once for every
 /// FMU with the same parameters, start values and use of Event Mode; later instances get the same answer.
 ///
+/// Without `steps` the instance is initialized and no more, and what its version promises is taken for granted.
+///
 /// An FMU that can be instantiated only once per process must not have another instance at that time.
-pub fn probe(fmu: &Fmu, options: &Options) -> Probed {
-    fmu.probed_once(options, || {
+pub fn probe(fmu: &Fmu, options: &Options, steps: bool) -> Probed {
+    fmu.probed_once(options, steps, || {
         let mut probed = Probed { responses: Vec::new(), reread: Reread::No, failure: None };
-        if let Err(error) = try_out(fmu, options, &mut probed) {
+        if let Err(error) = try_out(fmu, options, steps, &mut probed) {
             probed.failure = Some(error.to_string());
         }
         probed
     })
 }
 
-fn try_out(fmu: &Fmu, options: &Options, probed: &mut Probed) -> Result<(), ProbeError> {
+fn try_out(fmu: &Fmu, options: &Options, steps: bool, probed: &mut Probed) -> Result<(), ProbeError> {
     let mut subsystem = fmu.instantiate("probe", &options.unseen())?;
     let variables = &subsystem.info().variables;
     let outputs = (0..variables.len()).filter(|&v| variables[v].causality == Causality::Output);
@@ -71,6 +73,14 @@ fn try_out(fmu: &Fmu, options: &Options, probed: &mut Probed) -> Result<(), Prob
     probed.responses.clone_from(&initial);
     if fmu.description().version == Version::Fmi1 {
         // Its outputs are those of the last step; what was seen is before the first one.
+        return Ok(());
+    }
+    if !steps {
+        probed.reread = match initial.is_empty() {
+            true => Reread::NotSeen,
+            false if subsystem.uses_event_mode() => Reread::EventMode,
+            false => Reread::Plain,
+        };
         return Ok(());
     }
     subsystem.start()?;

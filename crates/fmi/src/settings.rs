@@ -1,6 +1,5 @@
 //! Parameters and start values of one instance, checked against the description and ready to be set.
 
-use crate::calls::Calls;
 use crate::description::{Causality, Initial, Kind, ModelDescription, Variability, Variable};
 use crate::error::{InstanceError, TextProblem};
 use crate::machine::Machine;
@@ -73,11 +72,10 @@ impl Settings {
 
     /// Sets everything; structural parameters in configuration mode first.
     pub fn apply(&self, machine: &Machine) -> Result<(), SubsystemError> {
-        if let (Calls::Fmi3(instance), false) = (&machine.calls, self.structural.is_empty()) {
-            let call = machine.calls.names().configuration;
-            machine.check(instance.enter_configuration(), call)?;
+        if !self.structural.is_empty() {
+            machine.check(machine.calls.enter_configuration(), "fmi3EnterConfigurationMode")?;
             self.structural.iter().try_for_each(|setting| setting.apply(machine))?;
-            machine.check(instance.exit_configuration(), call)?;
+            machine.check(machine.calls.exit_configuration(), "fmi3ExitConfigurationMode")?;
         }
         self.plain.iter().try_for_each(|setting| setting.apply(machine))
     }

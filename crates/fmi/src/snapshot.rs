@@ -1,6 +1,6 @@
 //! Copies of an instance's state, beside the one that the engine's rollback uses.
 
-use crate::machine::{Machine, Phase};
+use crate::machine::Machine;
 use crate::stepping::StepRule;
 use crate::transfer::Sent;
 use powerbond_core::subsystem::SubsystemError;
@@ -78,15 +78,11 @@ impl States {
     /// Frees what nobody needs any more.
     fn release(&mut self, machine: &Machine) {
         let mut discarded = self.discarded.lock().unwrap_or_else(PoisonError::into_inner);
-        if machine.phase() != Phase::Dead {
-            discarded.drain(..).for_each(|place| machine.calls.free_state(&mut self.kept[place]));
-        }
+        discarded.drain(..).for_each(|place| machine.calls.free_state(&mut self.kept[place]));
     }
 
-    /// Frees everything, before the instance itself is freed. After a fatal error nothing may be called any more.
+    /// Frees everything, before the instance itself is freed.
     pub fn free(&mut self, machine: &Machine) {
-        if machine.phase() != Phase::Dead {
-            self.kept.iter_mut().for_each(|state| machine.calls.free_state(state));
-        }
+        self.kept.iter_mut().for_each(|state| machine.calls.free_state(state));
     }
 }

@@ -22,12 +22,17 @@ pub enum Status {
     Pending,
     /// The library lacks the function.
     Missing,
+    /// Not called: the standard forbids it in the state of the instance.
+    NotAllowed,
     /// Nothing that the standard knows.
     Illegal(c_int),
 }
 
 /// Stands for the status of a function that the library lacks.
 pub(crate) const MISSING: c_int = c_int::MIN;
+
+/// Stands for the status of a call that was not made, since the state of the instance forbids it.
+pub(crate) const NOT_ALLOWED: c_int = c_int::MIN + 1;
 
 /// Stands for a step that went well, but with more to be told than that.
 pub(crate) const EVENTFUL: c_int = c_int::MAX;
@@ -75,6 +80,7 @@ impl Status {
             4 => Status::Fatal,
             PENDING => Status::Pending,
             MISSING => Status::Missing,
+            NOT_ALLOWED => Status::NotAllowed,
             other => Status::Illegal(other),
         }
     }
@@ -88,6 +94,7 @@ impl Status {
         };
         match self {
             Status::Missing => "no status: the library does not export it".to_owned(),
+            Status::NotAllowed => "no status: it is not allowed".to_owned(),
             Status::Illegal(code) => format!("the invalid status {code}"),
             known => format!("{prefix}{known}"),
         }
@@ -104,6 +111,7 @@ impl fmt::Display for Status {
             Status::Fatal => "Fatal",
             Status::Pending => "Pending",
             Status::Missing => "Missing",
+            Status::NotAllowed => "NotAllowed",
             Status::Illegal(_) => "Illegal",
         })
     }

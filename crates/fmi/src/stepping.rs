@@ -1,10 +1,10 @@
 //! How an instance crosses a span of time: inputs on the way, unfinished steps, events.
 
-use crate::calls::{Calls, Stepped};
+use crate::calls::Stepped;
 use crate::fmi3::Intermediate;
 use crate::machine::Machine;
 use crate::status::{OK, Status};
-use crate::transfer::Route;
+use crate::transfer::Incoming;
 use powerbond_core::subsystem::{Inputs, Span, StepEvent, SubsystemError};
 use std::ffi::c_int;
 
@@ -126,7 +126,7 @@ impl Stepper {
     pub fn cross(
         &mut self,
         machine: &Machine,
-        inputs: &mut Route,
+        inputs: &mut Incoming,
         span: Span,
         u: Inputs<'_>,
         state: *mut std::ffi::c_void,
@@ -135,25 +135,34 @@ impl Stepper {
         if self.sub_steps > 1 && !u.slope.is_empty() {
             return self.cross_in_parts(machine, inputs, span, u, state);
         }
-        self.feed(machine, inputs, u.value, span.start)?;
+        let had_event = self.feed(machine, inputs, u.value, span.start)?;
+        if machine.has_terminated() {
+            return Ok(Crossed { reached: span.start, event: StepEvent::Terminated });
+        }
         let code = self.step(machine, span, u, span.start, span.h)?;
-        self.follow_up(machine, inputs, span, u, state, code)
+        let mut crossed = self.follow_up(machine, inputs, span, u, state, code)?;
+        if had_event {
+            crossed.event = crossed.event.max(StepEvent::Handled);
+        }
+        Ok(crossed)
     }
 
-    /// Sets the inputs before a step from `t`. An event that is pending there is handled with them: FMI 3.0.2 (Event Mode) has
-    /// it handled before the next step.
+    /// Sets the inputs before a step from `t`, and says whether that was an event: one that is pending there is handled with them
+    /// (FMI 3.0.2, Event Mode, has it handled before the next step), and so is everything that changes at events only, at once.
     fn feed(
         &mut self,
         machine: &Machine,
-        inputs: &mut Route,
+        inputs: &mut Incoming,
         values: &[f64],
         t: f64,
-    ) -> Result<(), SubsystemError> {
-        if self.pending {
-            self.update(machine, inputs, values, t, || Ok(()))
+    ) -> Result<bool, SubsystemError> {
+        let is_event = self.pending || inputs.needs_event(machine, values);
+        if is_event {
+            self.update(machine, inputs, values, t, || Ok(()))?;
         } else {
-            inputs.send(machine, values)
+            inputs.send(machine, values)?;
         }
+        Ok(is_event)
     }
 
     /// Handles what happens at `t`, time standing still: sets the inputs in event mode, updates the discrete states and `get`s
@@ -161,12 +170,12 @@ impl Stepper {
     pub fn update(
         &mut self,
         machine: &Machine,
-        inputs: &mut Route,
+        inputs: &mut Incoming,
         values: &[f64],
         t: f64,
         get: impl FnOnce() -> Result<(), SubsystemError>,
     ) -> Result<(), SubsystemError> {
-        machine.at_event_of((t, self.slack), || inputs.send(machine, values), get)?;
+        machine.at_event((t, self.slack), || inputs.send(machine, values), get)?;
         self.pending = false;
         Ok(())
     }
@@ -186,7 +195,7 @@ impl Stepper {
     fn cross_in_parts(
         &mut self,
         machine: &Machine,
-        inputs: &mut Route,
+        inputs: &mut Incoming,
         span: Span,
         u: Inputs<'_>,
         state: *mut std::ffi::c_void,
@@ -201,7 +210,7 @@ impl Stepper {
         &mut self,
         values: &mut [f64],
         machine: &Machine,
-        inputs: &mut Route,
+        inputs: &mut Incoming,
         span: Span,
         u: Inputs<'_>,
         state: *mut std::ffi::c_void,
@@ -218,12 +227,17 @@ impl Stepper {
             let middle = 0.5 * (part.start + part.end) - span.start;
             values.iter_mut().enumerate().for_each(|(i, value)| *value = u.at(i, middle));
             let held = Inputs::constant(values);
-            inputs.send(machine, held.value)?;
+            if self.feed(machine, inputs, held.value, part.start)? {
+                total.event = total.event.max(StepEvent::Handled);
+            }
+            if machine.has_terminated() {
+                return Ok(Crossed { reached: part.start, event: StepEvent::Terminated });
+            }
             let code = self.step(machine, part, held, part.start, part.h)?;
             let crossed = self.follow_up(machine, inputs, part, held, state, code)?;
             total.reached = crossed.reached;
             total.event = total.event.max(crossed.event);
-            if crossed.reached < part.end {
+            if crossed.reached < part.end || crossed.event == StepEvent::Terminated {
                 break;
             }
         }
@@ -244,14 +258,9 @@ impl Stepper {
         }
         let is_final = self.is_final(t);
         let h = self.reaching(machine, t, h);
-        Ok(match (&machine.calls, &mut self.intermediate) {
-            (Calls::Fmi3(instance), Some(intermediate)) => {
-                machine.calls.trace().begin_step(t);
-                let code = instance.with_held(intermediate, u, span.start, || instance.step(t, h, is_final));
-                machine.calls.trace().end();
-                code
-            }
-            (calls, _) => calls.step(t, h, is_final),
+        Ok(match &mut self.intermediate {
+            Some(held) => machine.calls.step_with_held(held, (u, span.start), (t, h, is_final)),
+            None => machine.calls.step(t, h, is_final),
         })
     }
 
@@ -259,7 +268,7 @@ impl Stepper {
     pub fn follow_up(
         &mut self,
         machine: &Machine,
-        inputs: &mut Route,
+        inputs: &mut Incoming,
         span: Span,
         u: Inputs<'_>,
         state: *mut std::ffi::c_void,
@@ -282,11 +291,12 @@ impl Stepper {
             let reached = self.arrival(machine, &stepped, t, target)?;
             let advanced = reached > t;
             crossed.reached = reached;
-            if stepped.terminate {
-                let message = format!("the FMU requests termination at t = {reached} s");
-                return Err(SubsystemError::Infeasible { message });
-            }
             let at_end = reached >= span.end - 1e-9 * span.h;
+            if stepped.terminate {
+                crossed.reached = if at_end { span.end } else { reached };
+                crossed.event = StepEvent::Terminated;
+                return Ok(crossed);
+            }
             self.pending = self.event_mode && (stepped.event || self.is_due(machine, reached));
             if at_end || (advanced && self.engine_goes_back) {
                 // Outputs are read in step mode, before the event. `update` or the next step handles it.
@@ -310,7 +320,7 @@ impl Stepper {
                 h = (target - t) / 2.0;
                 if self.engine_goes_back && self.saved_time == t && !state.is_null() {
                     machine.check(machine.calls.set_state(state), machine.calls.names().set_state)?;
-                    inputs.forget();
+                    inputs.numbers.forget();
                     machine.set_next_event(self.saved_event);
                     self.pending = self.saved_pending;
                 }
@@ -326,6 +336,9 @@ impl Stepper {
             let fed = self.feed(machine, inputs, &values, reached);
             self.scratch = values;
             fed?;
+            if machine.has_terminated() {
+                return Ok(Crossed { reached, event: StepEvent::Terminated });
+            }
             let code = self.step(machine, span, u, reached, h)?;
             stepped = if code == OK { Stepped::plain(OK) } else { machine.calls.last_step() };
         }

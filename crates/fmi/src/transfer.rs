@@ -4,12 +4,48 @@ use crate::description::{Kind, ModelDescription, Variability, Variable};
 use crate::fmu::Fmu;
 use crate::machine::Machine;
 use crate::numbers::Numbers;
+use crate::packets::Cell;
 use crate::ports::Ports;
+use crate::settings::Setting;
 use crate::status::OK;
 use powerbond_core::subsystem::SubsystemError;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::Arc;
+
+/// Everything that is set in an instance while it runs: numbers, and what is noted for the next event.
+pub(crate) struct Incoming {
+    pub numbers: Route,
+    /// Texts and binaries that have been read or set.
+    pub cells: Vec<Cell>,
+    /// Tunable parameters and inputs that are not bound.
+    pub settings: Vec<Setting>,
+}
+
+impl Incoming {
+    pub fn new(numbers: Route) -> Self {
+        Incoming { numbers, cells: Vec::new(), settings: Vec::new() }
+    }
+
+    /// Whether something is to change that may change at events only (FMI 3.0.2, variability `discrete` and `tunable`: with
+    /// `eventModeUsed` in Event Mode).
+    pub fn needs_event(&self, machine: &Machine, values: &[f64]) -> bool {
+        machine.has_events_in_steps()
+            && (!self.settings.is_empty()
+                || self.cells.iter().any(Cell::is_staged)
+                || self.numbers.changes(values))
+    }
+
+    /// Sets what may be set where the instance is: between steps of one with `eventModeUsed` only what is continuous.
+    pub fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
+        if machine.has_events_in_steps() {
+            return self.numbers.send_continuous(machine, values);
+        }
+        self.settings.drain(..).try_for_each(|setting| setting.apply(machine))?;
+        self.cells.iter_mut().filter(|cell| cell.is_staged()).try_for_each(|cell| cell.send(machine))?;
+        self.numbers.send(machine, values)
+    }
+}
 
 /// How a list of variables is set or read.
 pub(crate) enum Route {
@@ -103,7 +139,7 @@ impl Route {
     }
 
     /// Sets the variables.
-    pub fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
+    fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
         match self {
             Route::Direct(references) if references.is_empty() => Ok(()),
             Route::Direct(references) => {
@@ -114,8 +150,21 @@ impl Route {
         }
     }
 
+    /// Whether the FMU has other values of variables that change at events only.
+    fn changes(&self, values: &[f64]) -> bool {
+        let Route::Grouped(groups) = self else { return false };
+        let changed = |group: &Group| {
+            !group.known
+                || group
+                    .map
+                    .iter()
+                    .any(|&(from, to)| group.values.would_change(to as usize, values[from as usize]))
+        };
+        groups.iter().filter(|group| group.discrete).any(changed)
+    }
+
     /// Sets those that may change outside of events; the others wait for the next one.
-    pub fn send_continuous(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
+    fn send_continuous(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
         let Route::Grouped(groups) = self else { return self.send(machine, values) };
         groups.iter_mut().filter(|group| !group.discrete).try_for_each(|group| group.send(machine, values))
     }
@@ -173,25 +222,12 @@ impl OutputDerivatives {
 
 impl Group {
     fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
-        let mut changed = !self.known;
         for &(from, to) in &self.map {
-            let before = self.values.read(to as usize);
             self.values.write(to as usize, values[from as usize]);
-            changed |= before != self.values.read(to as usize);
         }
-        // FMI 3.0.2, variability `discrete`: with `eventModeUsed` such inputs change in event mode only.
-        let at_event = self.discrete && machine.has_events_in_steps();
-        if at_event && !changed {
-            return Ok(());
-        }
-        let set = || {
-            let code = machine.calls.set(self.kind, &self.references, &self.values);
-            if code == OK { Ok(()) } else { machine.check(code, machine.calls.accessors(self.kind).1) }
-        };
-        if at_event {
-            machine.at_event(set, || Ok(()))?;
-        } else {
-            set()?;
+        let code = machine.calls.set(self.kind, &self.references, &self.values);
+        if code != OK {
+            machine.check(code, machine.calls.accessors(self.kind).1)?;
         }
         self.known = true;
         Ok(())

@@ -8,8 +8,8 @@ use std::fmt;
 pub enum Value {
     /// A real number.
     Real(f64),
-    /// An integer; also the value of an enumeration.
-    Integer(i64),
+    /// An integer, signed or not, of up to 64 bits; also the value of an enumeration.
+    Integer(i128),
     /// True or false.
     Boolean(bool),
     /// A text; also the name of an enumeration's item.
@@ -64,6 +64,9 @@ impl Value {
             (Value::Text(name), Kind::Enumeration) => {
                 items.iter().find(|item| *item.name == **name).map(|item| item.value as f64)
             }
+            // The limits of 64 bits are no reals: what would be rounded to them is compared as it is.
+            (Value::Integer(i), Kind::UInt64) if !(0..=i128::from(u64::MAX)).contains(i) => None,
+            (Value::Integer(i), Kind::Int64) if i64::try_from(*i).is_err() => None,
             (Value::Integer(i), _) if range.is_some() => whole(*i as f64),
             (Value::Real(x), _) if range.is_some() => whole(*x),
             _ => None,
@@ -106,7 +109,7 @@ impl From<f64> for Value {
 
 impl From<i64> for Value {
     fn from(i: i64) -> Self {
-        Value::Integer(i)
+        Value::Integer(i.into())
     }
 }
 

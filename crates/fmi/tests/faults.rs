@@ -70,9 +70,37 @@ fn errors_name_call_status_and_reason() {
     check(6, &["`fmi2DoStep` returned fmi2Error", "the solver failed at 0.4"]);
     check(7, &["fmi2Fatal"]);
     check(8, &["invalid status 42"]);
-    check(11, &["requests termination at t = 0.4"]);
     check(12, &["fmi2Pending", "asynchronously"]);
     check(14, &["`fmi2Terminate` returned fmi2Error"]);
+}
+
+/// `faulty2` ends it with a discarded step that begins at 0.4 s.
+#[test]
+fn an_fmu_ends_the_simulation_where_it_says() {
+    let mut s = faulty(11);
+    begin(&mut s, &["u"], &["x"], &[1.0]).unwrap();
+    let mut y = [0.0];
+    for n in 0..2 {
+        let advance =
+            s.advance(Span::new(0.2 * f64::from(n), 0.2), Inputs::constant(&[1.0]), &mut y).unwrap();
+        assert_eq!(advance.event, StepEvent::None);
+    }
+    let advance = s.advance(Span::new(0.4, 0.2), Inputs::constant(&[1.0]), &mut y).unwrap();
+    assert_eq!(advance.event, StepEvent::Terminated);
+    assert!((advance.reached - 0.4).abs() < 1e-12, "{advance:?}");
+}
+
+/// The library is lost for the instance that failed and its neighbours; another copy of it runs.
+#[test]
+fn a_fatal_error_of_a_scratch_instance_does_not_end_a_run() {
+    let fmu = Fmu::open(fmu("faulty2")).unwrap();
+    let mut runs = fmu.instantiate("runs", &Options::default()).unwrap();
+    let mut scratch = fmu.instantiate("scratch", &parameters(&[("mode", 7.into())])).unwrap();
+    begin(&mut scratch, &["u"], &["x"], &[1.0]).unwrap();
+    run(&mut scratch, &[1.0], 1, 0.2).unwrap_err();
+    begin(&mut runs, &["u"], &["x"], &[1.0]).unwrap();
+    let y = run(&mut runs, &[1.0], 1, 0.25).unwrap();
+    assert!((y[0] - 1.0).abs() < 1e-12, "{y:?}");
 }
 
 #[test]

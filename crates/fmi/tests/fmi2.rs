@@ -121,7 +121,7 @@ fn what_a_library_lacks_is_not_used() {
 #[test]
 fn probing_finds_feed_through_and_refresh() {
     let fmu = Fmu::open(fmu("types2")).unwrap();
-    let probed = probe::probe(&fmu, &Options::default());
+    let probed = probe::probe(&fmu, &Options::default(), true);
     let info = fmu.instantiate("t", &Options::default()).unwrap().info().clone();
     let index = |name: &str| info.find(name).unwrap();
     let pairs = ["real", "int", "gear", "bool"]

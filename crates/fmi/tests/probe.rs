@@ -15,7 +15,7 @@ fn named(fmu: &Fmu, probed: &Probed) -> Vec<(String, String, f64)> {
 }
 
 fn probed_instance(fmu: &Fmu, options: &Options) -> (Probed, FmuSubsystem) {
-    let probed = probe(fmu, options);
+    let probed = probe(fmu, options, true);
     let mut s = fmu.instantiate("t", options).unwrap();
     s.set_reread(probed.reread);
     (probed, s)
@@ -26,7 +26,7 @@ fn probed_instance(fmu: &Fmu, options: &Options) -> (Probed, FmuSubsystem) {
 #[test]
 fn probing_finds_gains_inside_the_ranges() {
     let fmu = Fmu::open(fmu("ranged2")).unwrap();
-    let probed = probe(&fmu, &Options::default());
+    let probed = probe(&fmu, &Options::default(), true);
     assert_eq!((probed.reread, &probed.failure), (Reread::Plain, &None));
     let wanted = [("y", "u", 1.0), ("y", "v", 2.0), ("n", "i", 1.0), ("n", "g", 10.0), ("n", "b", 100.0)];
     assert_eq!(named(&fmu, &probed), wanted.map(|(o, i, gain)| (o.to_owned(), i.to_owned(), gain)));
@@ -125,7 +125,7 @@ fn fmi_1_is_never_read_again() {
 fn given_start_values_are_probed_around() {
     let fmu = Fmu::open(fmu("ranged2")).unwrap();
     let start = vec![("v".to_owned(), Value::Real(2.5))];
-    assert_eq!(probe(&fmu, &Options { start, ..Options::default() }).failure, None);
+    assert_eq!(probe(&fmu, &Options { start, ..Options::default() }, true).failure, None);
     let mut s = fmu.instantiate("t", &Options::default()).unwrap();
     let y = begin(&mut s, &[], &["least_v", "largest_v"], &[]).unwrap();
     assert_eq!(y, [2.5, 3.5]);
@@ -145,7 +145,7 @@ fn a_failed_probe_costs_nothing_but_its_answer() {
         assert_eq!(begin(&mut s, &["v"], &["y"], &[4.0]).unwrap(), [12.0]);
         assert_eq!(common::run(&mut s, &[2.0], 1, 0.5).unwrap(), [8.0]);
         // The answer is kept: nothing is tried twice.
-        assert_eq!(probe(&fmu, &options), probed);
+        assert_eq!(probe(&fmu, &options, true), probed);
     }
 }
 
@@ -157,7 +157,7 @@ fn other_names_of_an_input_are_no_trouble() {
         xml.replace("  </ModelVariables>", &format!("{other}</ModelVariables>"))
     });
     let fmu = Fmu::open(path).unwrap();
-    let probed = probe(&fmu, &Options::default());
+    let probed = probe(&fmu, &Options::default(), true);
     assert_eq!((probed.reread, probed.failure.clone()), (Reread::Plain, None));
     assert_eq!(named(&fmu, &probed), [("y".to_owned(), "u".to_owned(), 0.5)]);
 }

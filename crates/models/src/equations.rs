@@ -76,6 +76,7 @@ pub fn variable(name: &str, causality: Causality, unit: &str, description: &str)
         nominal: 1.0,
         min: f64::NEG_INFINITY,
         max: f64::INFINITY,
+        discrete: false,
         settable: causality == Causality::Input,
         description: description.to_owned(),
     }

@@ -2,7 +2,7 @@
 //! system runs it through this.
 
 use crate::Error;
-use crate::assemble::{Assembled, Column};
+use crate::assemble::{Assembled, Column, engine_warnings};
 use crate::number::short;
 use crate::observe::{self, Mark, Pacing, Places, Recorder, Row, Sinks, StepLog, Tables};
 use crate::results::{
@@ -608,6 +608,12 @@ impl Session {
         self.phase = Phase::Begun(saved.state);
         self.error = None;
         Ok(())
+    }
+
+    /// What should be known before the run.
+    pub fn warnings(&self) -> Vec<String> {
+        let Assembled { warnings, engine, names, .. } = &self.assembled;
+        warnings.iter().cloned().chain(engine_warnings(engine, names)).collect()
     }
 
     /// Everything that `summary.json` would say of the run so far.

@@ -23,6 +23,7 @@ mod methods;
 mod networks;
 mod options;
 mod params;
+mod real_fmus;
 mod real_time;
 mod results;
 mod scenario;

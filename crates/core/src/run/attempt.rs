@@ -53,6 +53,14 @@ impl Engine {
                     self.cut_short(span, &mut tries, early)?;
                     continue;
                 }
+                Ok(Swept::Terminated { member, reached }) => {
+                    let Some(cut) = self.clock.cut(reached).filter(|_| saved) else {
+                        return Ok(self.terminate(member, reached));
+                    };
+                    proposal = cut;
+                    self.cut_short(span, &mut tries, RunError::EarlyReturn { member, span, reached })?;
+                    continue;
+                }
                 Ok(Swept::Whole) => {
                     let driving = self.record.estimates.first().copied();
                     match self.judge(driving, &proposal, retry) {
@@ -69,6 +77,12 @@ impl Engine {
             proposal = self.clock.propose(self.wish);
         }
         self.accept(tries.rejections, observer)
+    }
+
+    /// A member ended the simulation at `reached`, where no step of all members ends: the last communication point is the end.
+    pub(super) fn terminate(&mut self, member: usize, reached: f64) -> Flow {
+        self.terminated = Some((member, reached.max(self.clock.time())));
+        Flow::Continue
     }
 
     /// Whether an attempt of length `h` may be made again.

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::energy::{BondFlow, BondWatch};
 use crate::error::RunError;
 use crate::observe::{Flow, Observer, Peak, StepReport};
-use crate::subsystem::Span;
+use crate::subsystem::{Span, StepEvent};
 use crate::time::Arrival;
 
 /// Steps at the start in which feed-through is sampled always, and the stride after them.
@@ -22,7 +22,9 @@ impl Engine {
             pair.end_of_pair(self.record.span.end, self.exchange.history.values(0));
         }
         self.announce_from_step();
-        if arrival.is_discontinuity() || !self.record.eventful.is_empty() {
+        let is_event = arrival.is_discontinuity() || !self.record.eventful.is_empty();
+        // Nothing comes after the end that a member chose.
+        if is_event && self.terminated.is_none() {
             let t = self.record.span.end;
             let event = self.event(Span { start: t, end: t, h: 0.0 }, arrival, None, observer)?;
             return Ok(if flow == Flow::Stop { flow } else { event });
@@ -61,7 +63,10 @@ impl Engine {
         let runaway = watch(&mut self.watch, span, &self.record.flows, self.settings.stop_runaway);
         let over_tolerance = self.count();
         let arrival = self.clock.advance(span);
-        let is_event = arrival.is_discontinuity() || !self.record.eventful.is_empty();
+        let ended = self.record.eventful.iter().find(|(_, event)| *event == StepEvent::Terminated);
+        self.terminated = ended.map(|&(member, _)| (member, span.end));
+        let is_event =
+            (arrival.is_discontinuity() || !self.record.eventful.is_empty()) && self.terminated.is_none();
         let view = self.record.view(&self.network, self.doubled());
         let flow = observer.accepted(
             &view,
@@ -159,7 +164,11 @@ impl Engine {
                 member.simulator.probe(z).map_err(fail)?;
             }
         }
-        Ok(())
+        let strange = |&&probe: &&usize| !self.record.probes[probe].is_finite();
+        match self.recorded_outputs.iter().find(strange).filter(|_| !self.settings.allow_nonfinite) {
+            Some(&probe) => Err(RunError::NonFiniteRecord { probe, value: self.record.probes[probe], span }),
+            None => Ok(()),
+        }
     }
 }
 

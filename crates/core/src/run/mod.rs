@@ -28,7 +28,7 @@ use crate::observe::{Flow, Observer, Statistics};
 use crate::step::{
     BufferNeeds, Exchange, LoopStatistics, OutputsBefore, Pair, Plan, PlanOf, Response, StepRecord, Workers,
 };
-use crate::subsystem::SubsystemError;
+use crate::subsystem::{Causality, SubsystemError, ValueKind};
 use crate::time::{Clock, Pace};
 use disturb::Replaced;
 use event::Events;
@@ -72,10 +72,14 @@ pub struct Engine {
     pair: Option<Box<Pair>>,
     structure: Structure,
     unsolved: Vec<AlgebraicLoop>,
+    /// Real outputs that are recorded and not exchanged, by place among the probes.
+    recorded_outputs: Vec<usize>,
     /// Signals that something else was put in the place of.
     replaced: Replaced,
     /// A step, or a change from outside, failed.
     failed: bool,
+    /// The member that ended the simulation, and when, in s.
+    terminated: Option<(usize, f64)>,
     /// Tells its own snapshots from others.
     identity: Arc<()>,
 }
@@ -140,8 +144,10 @@ impl Engine {
             pair,
             structure,
             unsolved,
+            recorded_outputs: recorded_outputs(&network),
             replaced: Replaced::default(),
             failed: false,
+            terminated: None,
             identity: Arc::new(()),
             network,
             policies,
@@ -181,10 +187,16 @@ impl Engine {
         })
     }
 
-    /// Whether no step is left: the end is reached, or something failed.
+    /// Whether no step is left: the end is reached, a member ended the simulation, or something failed.
     #[inline]
     pub fn is_done(&self) -> bool {
-        self.clock.done() || self.failed
+        self.clock.done() || self.failed || self.terminated.is_some()
+    }
+
+    /// The member that ended the simulation before its stop time, as a model may, and when, in s. The run ends there, or at the last
+    /// communication point before it.
+    pub fn terminated(&self) -> Option<(usize, f64)> {
+        self.terminated
     }
 
     /// Whether a step, or a change from outside, failed; a snapshot from before may help.
@@ -343,6 +355,15 @@ impl Engine {
     pub fn probes(&self) -> &[f64] {
         &self.record.probes
     }
+}
+
+/// Probes that are real outputs.
+fn recorded_outputs(network: &Network) -> Vec<usize> {
+    let is_output = |&p: &usize| {
+        let variable = network.probe_variable(p);
+        variable.causality == Causality::Output && variable.kind == ValueKind::Real
+    };
+    (0..network.n_probes).filter(is_output).collect()
 }
 
 /// How a member can answer while time stands still, if it can.

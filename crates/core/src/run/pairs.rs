@@ -20,6 +20,8 @@ enum PairAttempt {
     Early { member: usize, reached: f64 },
     /// The first step met a discontinuity: it has to stand alone.
     EventInFirst,
+    /// A member ended the simulation before the end of a step.
+    Terminated { member: usize, reached: f64 },
 }
 
 impl Engine {
@@ -44,6 +46,15 @@ impl Engine {
                         None => return self.single_step_from(cut, observer),
                     }
                     continue;
+                }
+                Ok(PairAttempt::Terminated { member, reached }) => {
+                    let Some(cut) = self.clock.cut(reached) else {
+                        return Ok(self.terminate(member, reached));
+                    };
+                    let early = RunError::EarlyReturn { member, span: pair.whole, reached };
+                    self.cut_short(pair.whole, &mut tries, early)?;
+                    self.recall();
+                    return self.single_step_from(cut, observer);
                 }
                 Ok(PairAttempt::EventInFirst) => {
                     let driving = self.record.estimates.first().copied();
@@ -96,8 +107,10 @@ impl Engine {
         if let Some(early) = self.big_steps(pair.whole)? {
             return Ok(early);
         }
-        if let Swept::Early { member, reached } = self.attempt(pair.halves[0])? {
-            return Ok(PairAttempt::Early { member, reached });
+        match self.attempt(pair.halves[0])? {
+            Swept::Whole => {}
+            Swept::Early { member, reached } => return Ok(PairAttempt::Early { member, reached }),
+            Swept::Terminated { member, reached } => return Ok(PairAttempt::Terminated { member, reached }),
         }
         if !self.record.eventful.is_empty() {
             return Ok(PairAttempt::EventInFirst);
@@ -115,6 +128,7 @@ impl Engine {
         match self.attempt(pair.halves[1])? {
             Swept::Whole => Ok(PairAttempt::Both),
             Swept::Early { member, reached } => Ok(PairAttempt::Early { member, reached }),
+            Swept::Terminated { member, reached } => Ok(PairAttempt::Terminated { member, reached }),
         }
     }
 
@@ -149,6 +163,9 @@ impl Engine {
             stopped = match swept {
                 Ok(Swept::Whole) => Ok(None),
                 Ok(Swept::Early { member, reached }) => Ok(Some(PairAttempt::Early { member, reached })),
+                Ok(Swept::Terminated { member, reached }) => {
+                    Ok(Some(PairAttempt::Terminated { member, reached }))
+                }
                 // Too large a step is what the estimate is for.
                 Err(error) if error.may_pass_with_smaller_steps() => Ok(None),
                 Err(error) => Err(error),

@@ -114,6 +114,7 @@ impl Engine {
             member.simulator.load_snapshot(state).map_err(fail)?;
         }
         self.failed = false;
+        self.terminated = None;
         let mut numbers = snapshot.numbers.clone();
         numbers.rewind();
         self.exchange.load(&mut numbers);

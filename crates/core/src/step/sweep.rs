@@ -18,6 +18,8 @@ pub(crate) enum Swept {
     Whole,
     /// A subsystem stopped early, or announced a discontinuity that the rest of the step must not cross.
     Early { member: usize, reached: f64 },
+    /// A subsystem ended the simulation before the end of the step.
+    Terminated { member: usize, reached: f64 },
 }
 
 /// Who takes part in a sweep beside the subsystems.
@@ -58,8 +60,17 @@ impl Sweep<'_> {
             let before = if stage.part == 0 { &record.y_prev } else { &record.y_step };
             meter.open(&network.bonds, &stage.members, &exchange.held.value, before);
             let outcome = self.advance(network, stage, part, &exchange.held, record)?;
-            if let Some((member, reached)) = outcome.early {
-                return Ok(Swept::Early { member, reached });
+            match outcome.early {
+                Some((member, reached)) if !outcome.terminated => {
+                    return Ok(Swept::Early { member, reached });
+                }
+                // Alone and in one go, it made a shorter step.
+                Some((_, reached)) if is_alone(network, schedule) && reached > record.span.start => {
+                    let start = record.span.start;
+                    record.span = Span { start, end: reached, h: reached - start };
+                }
+                Some((member, reached)) => return Ok(Swept::Terminated { member, reached }),
+                None => {}
             }
             record.announced = record.announced.min(outcome.next_event);
             if !self.allow_nonfinite {
@@ -126,6 +137,8 @@ struct StageOutcome {
     next_event: f64,
     /// A member that stopped early, and when. Those after it were not asked.
     early: Option<(usize, f64)>,
+    /// It ended the simulation.
+    terminated: bool,
     /// What was to be crossed.
     part: Span,
     /// Where that is as good as crossed, in s.
@@ -138,7 +151,8 @@ impl StageOutcome {
     /// Before anybody was asked to cross `part` of a macro step up to `end`.
     #[inline(always)]
     fn new(part: Span, end: f64) -> Self {
-        StageOutcome { next_event: f64::INFINITY, early: None, part, nearly: part.end - 1e-9 * part.h, end }
+        let nearly = part.end - 1e-9 * part.h;
+        StageOutcome { next_event: f64::INFINITY, early: None, terminated: false, part, nearly, end }
     }
 
     /// Adds what member `s` came to; false if it stopped early.
@@ -157,6 +171,10 @@ impl StageOutcome {
         };
         if advance.reached < self.nearly {
             self.early = Some((s, advance.reached));
+            self.terminated = advance.event == StepEvent::Terminated;
+            if self.terminated {
+                note(eventful, s, advance.event);
+            }
             return Ok(false);
         }
         if advance.event != StepEvent::None {
@@ -168,6 +186,11 @@ impl StageOutcome {
         }
         Ok(true)
     }
+}
+
+/// Whether there is one member, which crosses a macro step at once.
+fn is_alone(network: &Network, schedule: &Schedule) -> bool {
+    network.members.len() == 1 && schedule.stages.iter().all(|stage| stage.parts == 1)
 }
 
 /// Notes an event of member `s`: the last one of a macro step counts.

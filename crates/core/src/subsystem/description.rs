@@ -63,6 +63,8 @@ pub struct Variable {
     pub min: f64,
     /// The largest value it takes; infinity if nothing is said.
     pub max: f64,
+    /// It changes at events only, although it may be real: as an input it is held, never interpolated, extrapolated or averaged.
+    pub discrete: bool,
     /// It may be set while the run goes on ([`Subsystem::set`](crate::subsystem::Subsystem::set)): a tunable parameter, or an input
     /// that is not bound.
     pub settable: bool,

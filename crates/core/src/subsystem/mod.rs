@@ -87,6 +87,9 @@ pub enum StepEvent {
     Handled,
     /// At the end of the span. Outputs are the limit from the left; [`Subsystem::update`] handles it and gives the other one.
     Pending,
+    /// The model ends the simulation at the time that was reached, which may be before the end of the span, or its start. No other
+    /// step is asked for.
+    Terminated,
 }
 
 /// What a step came to.
@@ -221,6 +224,11 @@ pub trait Subsystem: Send {
     /// trace in the run. `None` if there cannot be one.
     fn scratch(&self) -> Option<Box<dyn Subsystem>> {
         None
+    }
+
+    /// Those of `variables` that cannot be read after initialization, tried on a scratch instance.
+    fn unreadable(&self, _variables: &[usize], _setup: &Setup) -> Vec<usize> {
+        Vec::new()
     }
 
     /// Shows every number of the state to `visit`, always in the same order; what `visit` writes there is the state

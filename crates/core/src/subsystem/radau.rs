@@ -53,6 +53,11 @@ impl Wrapper for RadauSubstep {
         }
         let h = span.h;
         for i in 0..u.value.len() {
+            if u.slope[i] == 0.0 && u.curvature.get(i).is_none_or(|c| *c == 0.0) {
+                // To the last bit: it may be one that is never interpolated.
+                (self.body[i], self.end[i]) = (u.value[i], u.value[i]);
+                continue;
+            }
             self.end[i] = u.at(i, h);
             self.body[i] = u.value[i] + 0.25 * h * u.slope[i];
         }
@@ -60,7 +65,7 @@ impl Wrapper for RadauSubstep {
         let body = Span { start: span.start, end: middle, h: middle - span.start };
         let last = Span { start: middle, end: span.end, h: span.end - middle };
         let first = self.inner.advance(body, Inputs::constant(&self.body), y)?;
-        if first.reached < body.end - 1e-9 * body.h {
+        if first.reached < body.end - 1e-9 * body.h || first.event == StepEvent::Terminated {
             return Ok(first);
         }
         let second = self.inner.advance(last, Inputs::constant(&self.end), y)?;

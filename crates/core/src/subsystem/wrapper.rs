@@ -121,6 +121,10 @@ impl<T: Wrapper> Subsystem for T {
         self.inner_mut().can_snapshot()
     }
 
+    fn unreadable(&self, variables: &[usize], setup: &Setup) -> Vec<usize> {
+        self.inner().unreadable(variables, setup)
+    }
+
     fn packets(&self) -> &[Packet] {
         self.inner().packets()
     }

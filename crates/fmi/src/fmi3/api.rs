@@ -6,6 +6,7 @@ use crate::calls::Names;
 use crate::description::Kind;
 use crate::error::LibraryError;
 use crate::library::Library;
+use crate::status::MISSING;
 use std::ffi::{c_char, c_int, c_void};
 
 pub(super) type Handle = *mut c_void;
@@ -70,7 +71,6 @@ pub(crate) const NAMES: Names = Names {
     terminate: "fmi3Terminate",
     reset: "fmi3Reset",
     event: "fmi3EnterEventMode, fmi3UpdateDiscreteStates or fmi3EnterStepMode",
-    configuration: "fmi3EnterConfigurationMode or fmi3ExitConfigurationMode",
     get_packet: "fmi3GetString or fmi3GetBinary",
     set_packet: "fmi3SetString or fmi3SetBinary",
 };
@@ -92,6 +92,19 @@ const KINDS: [Kind; 10] = [
 pub(super) fn place(kind: Kind) -> usize {
     let kind = if kind == Kind::Enumeration { Kind::Int64 } else { kind };
     KINDS.iter().position(|&k| k == kind).unwrap_or(0)
+}
+
+/// In the place of functions that a library lacks although every FMU should have them: many never need them.
+unsafe extern "C" fn missing(_: Handle) -> c_int {
+    MISSING
+}
+
+unsafe extern "C" fn missing_get(_: Handle, _: *const u32, _: usize, _: *mut f64, _: usize) -> c_int {
+    MISSING
+}
+
+unsafe extern "C" fn missing_set(_: Handle, _: *const u32, _: usize, _: *const f64, _: usize) -> c_int {
+    MISSING
 }
 
 /// The functions of a library.
@@ -136,9 +149,9 @@ impl Api {
             free_instance: library.required("fmi3FreeInstance")?,
             enter_initialization: library.required("fmi3EnterInitializationMode")?,
             exit_initialization: library.required("fmi3ExitInitializationMode")?,
-            terminate: library.required("fmi3Terminate")?,
-            get_float64: library.required("fmi3GetFloat64")?,
-            set_float64: library.required("fmi3SetFloat64")?,
+            terminate: library.optional("fmi3Terminate").unwrap_or(missing),
+            get_float64: library.optional("fmi3GetFloat64").unwrap_or(missing_get),
+            set_float64: library.optional("fmi3SetFloat64").unwrap_or(missing_set),
             do_step: library.required("fmi3DoStep")?,
             reset: library.optional("fmi3Reset"),
             getters: KINDS.map(|kind| library.optional(&format!("fmi3Get{}", kind.name()))),

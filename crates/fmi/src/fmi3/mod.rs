@@ -9,7 +9,7 @@ pub(crate) use api::{Api, NAMES};
 
 use crate::calls::{Direction, DiscreteStates, Experiment, Stepped};
 use crate::description::Kind;
-use crate::log::{Environment, deliver};
+use crate::log::{Environment, Live, deliver};
 use crate::numbers::Numbers;
 use crate::status::{EVENTFUL, MISSING, OK, Status};
 use api::{Handle, IntermediateUpdate, SetReal, place};
@@ -18,20 +18,11 @@ use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
 
-/// What callbacks of an instance find behind the environment pointer.
-struct Surroundings {
-    log: Environment,
-    /// Set while a step is under way whose inputs may be asked for in between.
-    held: Cell<Option<Held>>,
-    set_float64: SetReal,
-    handle: Cell<Handle>,
-    /// The time event that the last handling of events announced.
-    next_event: Cell<Option<f64>>,
-}
-
 /// The inputs of a step that is under way.
 #[derive(Clone, Copy)]
 struct Held {
+    set_float64: SetReal,
+    handle: Handle,
     references: *const [u32],
     /// The place of each reference in the engine's inputs.
     places: *const [u32],
@@ -40,6 +31,11 @@ struct Held {
     curvature: *const [f64],
     scratch: *mut [f64],
     start: f64,
+}
+
+thread_local! {
+    /// Set while this thread is in a step whose inputs may be asked for in between. What an FMU hands back is not believed.
+    static HELD: Cell<Option<Held>> = const { Cell::new(None) };
 }
 
 /// The inputs that are set inside steps.
@@ -70,23 +66,18 @@ pub(crate) struct Instance {
     handle: Handle,
     api: Arc<Api>,
     last_step: Cell<Stepped>,
-    surroundings: Box<Surroundings>,
+    /// The time event that the last handling of events announced.
+    next_event: Cell<Option<f64>>,
+    environment: Live,
 }
 
 impl Instance {
     /// `fmi3InstantiateCoSimulation`; gives the environment with its log lines back if the FMU refuses.
-    pub fn new(api: Arc<Api>, request: &Request<'_>, environment: Environment) -> Result<Self, Environment> {
-        let surroundings = Box::new(Surroundings {
-            log: environment,
-            held: Cell::new(None),
-            set_float64: api.set_float64,
-            handle: Cell::new(std::ptr::null_mut()),
-            next_event: Cell::new(None),
-        });
+    pub fn new(api: Arc<Api>, request: &Request<'_>, environment: Live) -> Result<Self, Live> {
         let callback: Option<IntermediateUpdate> =
             if request.intermediate.is_empty() { None } else { Some(intermediate_update) };
         // Safety: section 2.2.2 (instantiation): strings and references are read during the call; the environment
-        // lives as long as the instance, in the box beside it.
+        // lives as long as the instance, beside it.
         let handle = unsafe {
             (api.instantiate)(
                 request.name.as_ptr(),
@@ -98,20 +89,20 @@ impl Instance {
                 request.early_return.into(),
                 request.intermediate.as_ptr(),
                 request.intermediate.len(),
-                (&raw const *surroundings).cast_mut().cast(),
+                environment.pointer(),
                 log_message,
                 callback,
             )
         };
         if handle.is_null() {
-            return Err(surroundings.log);
+            return Err(environment);
         }
-        surroundings.handle.set(handle);
-        Ok(Instance { handle, api, last_step: Cell::new(Stepped::plain(OK)), surroundings })
+        let last_step = Cell::new(Stepped::plain(OK));
+        Ok(Instance { handle, api, last_step, next_event: Cell::new(None), environment })
     }
 
     pub fn environment(&self) -> &Environment {
-        &self.surroundings.log
+        &self.environment
     }
 
     /// Turns logging on for these categories, all if there are none.
@@ -241,7 +232,9 @@ impl Instance {
         start: f64,
         call: impl FnOnce() -> T,
     ) -> T {
-        self.surroundings.held.set(Some(Held {
+        HELD.set(Some(Held {
+            set_float64: self.api.set_float64,
+            handle: self.handle,
             references: &raw const *intermediate.references,
             places: &raw const *intermediate.places,
             value: inputs.value,
@@ -251,7 +244,7 @@ impl Instance {
             start,
         }));
         let result = call();
-        self.surroundings.held.set(None);
+        HELD.set(None);
         result
     }
 
@@ -294,17 +287,17 @@ impl Instance {
         unsafe { function(self.handle, slot) }
     }
 
-    pub fn free_state(&self, slot: &mut *mut c_void) {
-        if let (Some(function), false) = (self.api.free_state, slot.is_null() || self.handle.is_null()) {
+    pub fn free_state(&self, slot: &mut *mut c_void) -> c_int {
+        match (self.api.free_state, slot.is_null()) {
             // Safety: section 2.2.10: a state of this instance; the FMU sets the pointer to null.
-            unsafe { function(self.handle, slot) };
+            (Some(function), false) => unsafe { function(self.handle, slot) },
+            _ => OK,
         }
-        *slot = std::ptr::null_mut();
     }
 
-    /// The time event that is announced, kept beside what callbacks need: steps without events do not touch it.
+    /// The time event that is announced.
     pub fn next_event(&self) -> &Cell<Option<f64>> {
-        &self.surroundings.next_event
+        &self.next_event
     }
 
     pub fn enter_event_mode(&self) -> c_int {
@@ -359,43 +352,34 @@ impl Instance {
         self.api.reset.map_or(MISSING, |function| unsafe { function(self.handle) })
     }
 
+    /// Frees the instance, once: section 2.2.2. [`crate::calls::Calls`] does not call it after a fatal error.
+    pub fn free(&mut self) {
+        // Safety: see above; nothing is called afterwards.
+        unsafe { (self.api.free_instance)(self.handle) };
+    }
+
+    /// Leaves the instance alone for ever: its threads may still run its code and log.
     pub fn abandon(&mut self) {
-        self.handle = std::ptr::null_mut();
-        // What the lost instance left running may still need its code: the library stays loaded.
         std::mem::forget(self.api.clone());
+        self.environment.keep();
     }
 }
 
-impl Drop for Instance {
-    fn drop(&mut self) {
-        if !self.handle.is_null() {
-            // Safety: section 2.2.2: frees the instance once; allowed in every state but after a fatal error, which
-            // leaves the pointer null here.
-            unsafe { (self.api.free_instance)(self.handle) };
-        }
-    }
-}
-
-/// `fmi3LogMessageCallback`.
-///
-/// Safety: section 2.2.3: the environment is handed back unchanged.
+/// `fmi3LogMessageCallback`. Nothing of what comes is believed: see [`deliver`].
 unsafe extern "C" fn log_message(
     environment: *mut c_void,
     status: c_int,
     category: *const c_char,
     message: *const c_char,
 ) {
-    // Safety: see above; FMUs that lose the pointer pass null.
-    if let Some(surroundings) = unsafe { environment.cast::<Surroundings>().as_ref() } {
-        deliver(&surroundings.log, status, category, message);
-    }
+    deliver(environment, std::ptr::null(), status, category, message);
 }
 
 /// `fmi3IntermediateUpdateCallback`: gives the FMU its inputs at a moment inside the step.
 ///
-/// Safety: section 4.2.3: called from within `fmi3DoStep`, in its thread, with the environment unchanged.
+/// Section 4.2.3: called from within `fmi3DoStep`, in its thread. Elsewhere there is nothing to give.
 unsafe extern "C" fn intermediate_update(
-    environment: *mut c_void,
+    _environment: *mut c_void,
     time: f64,
     set_requested: u8,
     _get_allowed: u8,
@@ -404,25 +388,19 @@ unsafe extern "C" fn intermediate_update(
     early_return_requested: *mut u8,
     _early_return_time: *mut f64,
 ) {
-    // Safety: see above. The slices live while `held` is set, which is during `fmi3DoStep` only.
+    // Safety: the slices live while `HELD` is set, which is during `fmi3DoStep` of this thread only; the FMU gives a place for its
+    // answer, or null.
     unsafe {
         if let Some(early) = early_return_requested.as_mut() {
             *early = 0;
         }
-        let Some(surroundings) = environment.cast::<Surroundings>().as_ref() else { return };
-        let (Some(held), true) = (surroundings.held.get(), set_requested != 0) else { return };
+        let (Some(held), true) = (HELD.get(), set_requested != 0) else { return };
         let inputs = Inputs { value: &*held.value, slope: &*held.slope, curvature: &*held.curvature };
         let (references, scratch) = (&*held.references, &mut *held.scratch);
         for (value, &place) in scratch.iter_mut().zip(&*held.places) {
             *value = inputs.at(place as usize, time - held.start);
         }
         let (n, length) = (references.len(), scratch.len());
-        (surroundings.set_float64)(
-            surroundings.handle.get(),
-            references.as_ptr(),
-            n,
-            scratch.as_ptr(),
-            length,
-        );
+        (held.set_float64)(held.handle, references.as_ptr(), n, scratch.as_ptr(), length);
     }
 }

@@ -3,19 +3,20 @@
 use super::experiment::Experiment;
 use super::record::recorded;
 use super::scenario::Effects;
-use super::subsystems::{self, SharedLog};
+use super::subsystems::{self, SharedLog, Trials};
 use super::timing::{Timed, Timing};
 use super::{declared, open_ends};
 use crate::Error;
 use crate::error::Collector;
 use crate::number::short;
 use crate::source::At;
-use crate::system::{BondPort, System, misfit};
+use crate::system::{BondPort, SimulatorSpec, System, Tables, misfit, open_fmu};
 use powerbond_core::network::{
     BondSpec, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
 };
-use powerbond_core::subsystem::ValueKind;
+use powerbond_core::subsystem::{Causality, Setup, ValueKind};
 use powerbond_core::time::signal::Signal;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A system whose subsystems exist and are coupled.
@@ -35,20 +36,22 @@ pub(super) struct Coupled<'a> {
 
 impl<'a> Coupled<'a> {
     /// The error has everything that is wrong.
-    pub fn of(system: &'a System, experiment: Experiment) -> Result<Self, Error> {
-        let mut warnings = system.notes.clone();
+    pub fn of(system: &'a System, experiment: Experiment, trials: Trials) -> Result<Self, Error> {
+        let mut warnings = experiment.notes(system);
+        warnings.extend(system.notes.iter().cloned());
         let log = SharedLog::default();
-        let (builder, timings) = simulators(system, &log, &mut warnings)?;
+        let (builder, timings) = simulators(system, trials, &log, &mut warnings)?;
         let mut problems = Collector::new();
-        let recorded = problems.keep_or(Vec::new(), recorded(&system.record, &builder));
-        let effects = match &system.scenario {
+        let mut recorded = problems.keep_or(Vec::new(), recorded(system, &builder));
+        leave_out_unreadable(&builder, experiment, &mut recorded, &mut warnings);
+        let mut effects = match &system.scenario {
             Some(scenario) => {
                 let effects = Effects::new(system, scenario, &builder, experiment, &mut warnings);
                 problems.keep_or(Effects::default(), effects)
             }
             None => Effects::default(),
         };
-        let builder = couple(system, builder, &effects, experiment, &mut problems, &mut warnings);
+        let builder = couple(system, builder, &mut effects, experiment, &mut problems, &mut warnings);
         let builder = recorded.iter().cloned().fold(builder, NetworkBuilder::record);
         let built = builder.build().map_err(|errors| system.refused(&errors));
         let built = problems.keep(built);
@@ -64,6 +67,7 @@ impl<'a> Coupled<'a> {
 /// Makes every subsystem, in name order, each with something that takes its time.
 fn simulators(
     system: &System,
+    trials: Trials,
     log: &SharedLog,
     warnings: &mut Vec<String>,
 ) -> Result<(NetworkBuilder, Vec<Arc<Timing>>), Error> {
@@ -73,7 +77,8 @@ fn simulators(
     ordered.sort_by(|a, b| a.name.value.cmp(&b.name.value));
     let mut problems = Collector::new();
     for spec in ordered {
-        let made = subsystems::make(system, spec, log, warnings).and_then(|made| declared::apply(spec, made));
+        let made = subsystems::make(system, spec, trials, log, warnings)
+            .and_then(|made| declared::apply(spec, made));
         if let Some(simulator) = problems.keep(made) {
             let (timed, timing) = Timed::new(simulator);
             timings.push(timing);
@@ -83,11 +88,62 @@ fn simulators(
     problems.finish((builder, timings))
 }
 
+/// Items of enumerations that inputs from tables and constants may name.
+fn items_of_inputs(system: &System) -> Result<Tables, Error> {
+    let (mut tables, specs) = (Tables::default(), system.specs());
+    for (name, signal) in &system.inputs {
+        let spec = specs.place(name.value.subsystem.as_str()).map(|s| &system.subsystems[s].simulator);
+        if let Some(SimulatorSpec::Fmu(path, _)) = spec {
+            let fmu = open_fmu(system.folder(), path)?;
+            let description = fmu.description();
+            let variable = description.find(&name.value.variable).map(|v| &description.variables[v]);
+            let items = variable.and_then(|v| description.type_of(v)).map_or(&[][..], |t| &t.items);
+            let items = items.iter().map(|item| (item.name.to_string(), item.value as f64)).collect();
+            tables.know_items(signal, system.folder(), &name.value, items);
+        }
+    }
+    Ok(tables)
+}
+
+/// Takes local variables out of what is recorded that a scratch instance refuses to read, and says so.
+fn leave_out_unreadable(
+    builder: &NetworkBuilder,
+    Experiment { start, stop, .. }: Experiment,
+    recorded: &mut Vec<VariableName>,
+    warnings: &mut Vec<String>,
+) {
+    let mut locals: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for name in recorded.iter() {
+        if let Some((v, Causality::Local)) = builder.variable_of(name).map(|(v, found)| (v, found.causality))
+        {
+            locals.entry(&name.subsystem).or_default().push(v);
+        }
+    }
+    let mut refused: BTreeSet<VariableName> = BTreeSet::new();
+    for (subsystem, variables) in locals {
+        let Some(simulator) = builder.simulator(subsystem) else { continue };
+        let found = simulator.unreadable(&variables, &Setup { start, stop });
+        let names = found.iter().map(|&v| VariableName::new(subsystem, &simulator.info().variables[v].name));
+        let names: Vec<VariableName> = names.collect();
+        if let Some(first) = names.first() {
+            let more = match names.len() {
+                1 => String::new(),
+                n => format!(" and {} more", n - 1),
+            };
+            warnings.push(format!("`{first}`{more}: not recorded, since the FMU refuses to read it"));
+        }
+        refused.extend(names);
+    }
+    if !refused.is_empty() {
+        recorded.retain(|name| !refused.contains(name));
+    }
+}
+
 /// Adds connections, external inputs and bonds.
 fn couple(
     system: &System,
     mut builder: NetworkBuilder,
-    effects: &Effects,
+    effects: &mut Effects,
     experiment: Experiment,
     problems: &mut Collector,
     warnings: &mut Vec<String>,
@@ -100,19 +156,38 @@ fn couple(
             convert_units: c.convert_units,
         });
     }
+    let mut tables = problems.keep_or(Tables::default(), items_of_inputs(system));
     for (name, signal) in &system.inputs {
-        let signal = signal.signal(system.folder(), &name.value.to_string());
+        let signal = tables.signal(signal, system.folder(), &name.value);
         // Goes on with something, so that nothing else is missed.
-        let signal = problems.keep_or(Signal::Constant(0.0), signal);
+        let mut signal = problems.keep_or(Signal::Constant(0.0), signal);
         warnings.extend(open_ends::still(name, &signal, experiment.start, experiment.stop));
         // What has no such variable is refused when the network is built.
-        let kind = builder.variable_of(&name.value).map_or(ValueKind::Real, |(_, v)| v.kind);
+        let variable = builder.variable_of(&name.value);
+        let kind = variable.map_or(ValueKind::Real, |(_, v)| v.kind);
+        if let (Signal::Table { linear, .. }, Some((_, v))) = (&mut signal, variable) {
+            *linear &= v.kind == ValueKind::Real && !v.discrete;
+        }
+        let tunable = variable.filter(|(_, v)| v.causality == Causality::Local && v.settable);
+        let tunable = tunable.map(|(place, v)| (place, v.start));
         if let Some(x) = misfit(&signal, kind) {
             let message =
                 format!("`{}` is {}; {} is not a value of this type", name.value, kind.noun(), short(x));
             problems.add(Error::input(name.place(), message));
         }
-        builder = builder.external(name.value.clone(), effects.change(&name.value, signal));
+        match tunable {
+            Some(tunable) => {
+                let tuned = effects.tune(&name.value, tunable, &signal, experiment);
+                let message = || {
+                    format!(
+                        "`{}` is a tunable parameter, which changes at events only; use a constant, `step` or a table",
+                        name.value
+                    )
+                };
+                problems.keep(tuned.ok_or_else(|| Error::input(name.place(), message())));
+            }
+            None => builder = builder.external(name.value.clone(), effects.change(&name.value, signal)),
+        }
     }
     let forced = effects.inputs(system);
     let forced_names: Vec<VariableName> = forced.iter().map(|(name, _)| name.clone()).collect();

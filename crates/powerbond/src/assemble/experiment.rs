@@ -25,10 +25,8 @@ impl Experiment {
     pub fn of(system: &System) -> Result<Self, Error> {
         let s = &system.simulation;
         let start = s.start.value;
-        let Some(stop) = &s.stop else {
-            if system.is_fmu_alone() {
-                return Err(Error::input(None, "the FMU has no default stop time; give `--end-time`"));
-            }
+        let by_default = At::default(start + DEFAULT_DURATION);
+        let Some(stop) = s.stop.as_ref().or(system.is_fmu_alone().then_some(&by_default)) else {
             let message = match system.source() {
                 Some(_) => "missing stop time; set `stop` in `[simulation]` or give `--end-time`",
                 None => "missing stop time; set it with `stop`",
@@ -85,9 +83,32 @@ impl Experiment {
                 }
             }
         }
-        let by_default = stop.with(duration / DEFAULT_STEPS);
-        let step = check("the step", s.step.as_ref().unwrap_or(&by_default))?;
-        Ok(Experiment { start, stop: stop.value, step })
+        // What an FMU proposes may be longer than a short run.
+        let proposed = s.step.as_ref().filter(|step| system.is_fmu_alone() && step.place().is_none());
+        let step = match proposed.filter(|step| step.value > duration) {
+            Some(_) => stop.with(duration),
+            None => s.step.clone().unwrap_or(stop.with(duration / DEFAULT_STEPS)),
+        };
+        Ok(Experiment { start, stop: stop.value, step: check("the step", &step)? })
+    }
+
+    /// What should be known before the run, since nobody chose it.
+    pub fn notes(&self, system: &System) -> Vec<String> {
+        let mut notes = Vec::new();
+        if system.simulation.stop.is_none() {
+            notes.push(format!(
+                "the FMU has no default stop time: the run ends at {} s; set another with `--end-time`",
+                short(self.stop)
+            ));
+        }
+        let (steps, chosen) = (self.duration() / self.step, system.simulation.step.as_ref());
+        if steps > MANY_STEPS && system.is_fmu_alone() && chosen.is_none_or(|step| step.place().is_none()) {
+            notes.push(format!(
+                "the FMU proposes a step of {} s: {steps:.0e} steps, which may take hours; set another with `--step-size`",
+                short(self.step)
+            ));
+        }
+        notes
     }
 
     /// Its length, in s.
@@ -226,6 +247,12 @@ impl Coupled<'_> {
         (Fixed.into(), step)
     }
 }
+
+/// The length of a run of an FMU that proposes none, in s: as the FMI standards have it for tools that know no better, and as FMPy does.
+const DEFAULT_DURATION: f64 = 1.0;
+
+/// More steps than this take longer than a user waits without a word: 10 s at a microsecond each, and few FMUs are as fast.
+const MANY_STEPS: f64 = 1e7;
 
 /// Steps of a run with a constant step that nobody chose.
 const DEFAULT_STEPS: f64 = 1000.0;

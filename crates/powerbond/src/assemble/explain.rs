@@ -35,6 +35,12 @@ impl Assembled {
                 let cure = "Smaller steps may help; `--allow-nonfinite` continues";
                 model(failure.of(&name.subsystem).about(name).at(span).cure(cure))
             }
+            RunError::NonFiniteRecord { probe, value, span } => {
+                let name = &names.probes[*probe];
+                let failure = Failure::new(format!("`{name}` became {value} ({})", when(span)));
+                let cure = "Smaller steps may help; `--allow-nonfinite` continues";
+                model(failure.of(&name.subsystem).about(name).at(span).cure(cure))
+            }
             RunError::EarlyReturn { member, span, reached } => {
                 let name = &names.subsystems[*member];
                 let failure = Failure::new(format!(

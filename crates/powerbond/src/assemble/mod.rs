@@ -16,6 +16,7 @@ mod warnings;
 mod explain;
 
 pub use subsystems::SharedLog;
+pub(crate) use subsystems::Trials;
 pub use timing::Timing;
 pub(crate) use warnings::{engine_warnings, loop_path, loop_text};
 
@@ -29,6 +30,7 @@ use powerbond_core::network::{Names, VariableName};
 use powerbond_core::observe::verdict::Verdict;
 use powerbond_core::observe::{Both, Observer};
 use powerbond_core::run::{Engine, Outcome};
+use powerbond_core::subsystem::{ValueKind, Variable};
 use std::sync::Arc;
 
 /// Where the value of a recorded variable is found.
@@ -94,23 +96,43 @@ impl Assembled {
         experiment::default_step(self.engine.network(), self.stop - self.start)
     }
 
-    /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
-    pub fn unit(&self, column: Column) -> &str {
+    fn variable(&self, column: Column) -> &Variable {
         let network = self.engine.network();
-        let variable = match column {
+        match column {
             Column::Input(i) => network.input_variable(i),
             Column::Output(o) => network.output_variable(o),
             Column::Probe(p) => network.probe_variable(p),
-        };
-        variable.unit.as_ref().map_or("", |u| u.symbol.as_str())
+        }
+    }
+
+    /// Whether a variable changes at events only, so that there is nothing between two of its values.
+    pub(crate) fn is_held(&self, column: Column) -> bool {
+        let variable = self.variable(column);
+        variable.kind != ValueKind::Real || variable.discrete
+    }
+
+    /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
+    pub fn unit(&self, column: Column) -> &str {
+        self.variable(column).unit.as_ref().map_or("", |u| u.symbol.as_str())
     }
 }
 
 impl System {
     /// Checks everything and makes the engine.
     pub fn assemble(&self) -> Result<Assembled, Error> {
+        self.assemble_with(Trials::WithSteps)
+    }
+
+    /// What should be known before a run takes its time: what nobody chose of its length and steps.
+    pub fn notes_before(&self) -> Result<Vec<String>, Error> {
         self.validate()?;
-        let mut coupled = Coupled::of(self, Experiment::of(self)?)?;
+        Ok(Experiment::of(self)?.notes(self))
+    }
+
+    /// As [`System::assemble`], with scratch instances that do no more than `trials` allows.
+    pub(crate) fn assemble_with(&self, trials: Trials) -> Result<Assembled, Error> {
+        self.validate()?;
+        let mut coupled = Coupled::of(self, Experiment::of(self)?, trials)?;
         let decided = coupled.decide()?;
         coupled.assemble(decided)
     }

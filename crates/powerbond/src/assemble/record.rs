@@ -5,19 +5,32 @@ use crate::Error;
 use crate::error::Collector;
 use crate::glob;
 use crate::source::At;
-use crate::system::Record;
+use crate::system::{Record, SimulatorSpec, System};
 use powerbond_core::network::{NameIndex, Names, Network, NetworkBuilder, VariableName};
-use powerbond_core::subsystem::Subsystem;
+use powerbond_core::subsystem::{Causality, Subsystem};
 use powerbond_core::suggest::hint;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Variables that fit the patterns of `[record]`, subsystem by subsystem.
-pub(super) fn recorded(record: &Record, builder: &NetworkBuilder) -> Result<Vec<VariableName>, Error> {
+/// Variables that fit the patterns of `[record]`, subsystem by subsystem. Without patterns these are the inputs and outputs of FMUs,
+/// whose other variables are often many thousands, and all variables of other models.
+pub(super) fn recorded(system: &System, builder: &NetworkBuilder) -> Result<Vec<VariableName>, Error> {
+    let Record { variables, exclude, .. } = &system.record;
+    if exclude.iter().any(|pattern| pattern.value == "*") {
+        return Ok(Vec::new());
+    }
+    if let (None, true) = (variables, exclude.is_empty()) {
+        return Ok(by_default(system, builder).collect());
+    }
     let offered = Offered::by(builder);
     let mut kept = vec![false; offered.names.len()];
+    if variables.is_none() {
+        by_default(system, builder)
+            .filter_map(|name| offered.places.place(&name.to_string()))
+            .for_each(|i| kept[i] = true);
+    }
     let mut problems = Collector::new();
-    for (patterns, keep) in [(&record.variables, true), (&record.exclude, false)] {
+    for (patterns, keep) in [(variables.as_deref().unwrap_or(&[]), true), (&exclude[..], false)] {
         for pattern in patterns {
             let fitting = offered.fitting(&pattern.value);
             if fitting.is_empty() && pattern.value != "*" {
@@ -28,6 +41,20 @@ pub(super) fn recorded(record: &Record, builder: &NetworkBuilder) -> Result<Vec<
     }
     let names = offered.names.into_iter().zip(kept).filter_map(|(name, kept)| kept.then_some(name));
     problems.finish(names.collect())
+}
+
+fn by_default<'a>(
+    system: &'a System,
+    builder: &'a NetworkBuilder,
+) -> impl Iterator<Item = VariableName> + 'a {
+    let specs = system.specs();
+    builder.subsystems().flat_map(move |(name, simulator)| {
+        let spec = specs.place(name).map(|s| &system.subsystems[s].simulator);
+        let all = !matches!(spec, Some(SimulatorSpec::Fmu(..)));
+        let variables = simulator.info().variables.iter();
+        let recorded = variables.filter(move |v| all || v.causality != Causality::Local);
+        recorded.map(move |v| VariableName::new(name, &v.name))
+    })
 }
 
 /// Every variable that can be recorded, subsystem by subsystem.

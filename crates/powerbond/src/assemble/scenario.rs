@@ -91,6 +91,45 @@ impl Effects {
         Ok(Effects { effects, of_inputs })
     }
 
+    /// Changes a tunable parameter as `signal` does; none if that is not piecewise constant. `variable` is its index and its start value.
+    pub fn tune(
+        &mut self,
+        name: &VariableName,
+        (variable, value): (usize, f64),
+        signal: &Signal,
+        Experiment { start, .. }: Experiment,
+    ) -> Option<()> {
+        let mut changes: Vec<(f64, f64)> = match signal {
+            Signal::Constant(_) => Vec::new(),
+            Signal::Step { time, to, .. } => vec![(*time, *to)],
+            Signal::Table { times, values, linear: false } => {
+                let rows = times.iter().copied().zip(values.iter().copied());
+                rows.filter(|(time, _)| *time > start).collect()
+            }
+            _ => return None,
+        };
+        changes.retain(|(time, _)| *time > start);
+        let mut last = signal.at(start);
+        let effect = |time: f64, x: f64| Effect {
+            time,
+            name: name.clone(),
+            target: Target::Parameter(variable, value),
+            modifier: Modifier::Override(x),
+        };
+        let mut effects = vec![effect(start, last)];
+        for (time, x) in changes {
+            if x != last {
+                effects.push(effect(time, x));
+                last = x;
+            }
+        }
+        // At one time a scenario has the last word.
+        effects.append(&mut self.effects);
+        effects.sort_by(|a, b| a.time.total_cmp(&b.time));
+        self.effects = effects;
+        Some(())
+    }
+
     /// The signal of an input, with what happens to it.
     pub fn change(&self, input: &VariableName, signal: Signal) -> Signal {
         match self.of_inputs.get(input).cloned() {

@@ -71,10 +71,20 @@ fn tell(line: &LogLine) {
 /// What FMUs say has a name of its own in the log.
 const FMU: &str = "powerbond::fmu";
 
+/// What scratch instances of FMUs may do before a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trials {
+    /// They are initialized and make a step.
+    WithSteps,
+    /// They are initialized.
+    WithoutSteps,
+}
+
 /// Makes the simulator of a subsystem.
 pub fn make(
     system: &System,
     spec: &SubsystemSpec,
+    trials: Trials,
     log: &SharedLog,
     warnings: &mut Vec<String>,
 ) -> Result<Box<dyn Subsystem>, Error> {
@@ -86,7 +96,7 @@ pub fn make(
         },
         SimulatorSpec::Own(factory) => factory.make(&order),
         SimulatorSpec::Fmu(path, options) => {
-            let (instance, more) = fmu(system, spec, path, options, log)?;
+            let (instance, more) = fmu(system, spec, (path, options), trials, log)?;
             warnings.extend(more);
             Ok(Box::new(instance))
         }
@@ -97,8 +107,8 @@ pub fn make(
 fn fmu(
     system: &System,
     spec: &SubsystemSpec,
-    path: &At<PathBuf>,
-    given: &FmuOptions,
+    (path, given): (&At<PathBuf>, &FmuOptions),
+    trials: Trials,
     log: &SharedLog,
 ) -> Result<(FmuSubsystem, Vec<String>), Error> {
     let fail = |e: powerbond_fmi::FmuError| Error::input(path.place(), e.to_string());
@@ -111,6 +121,7 @@ fn fmu(
         any_step_size: given.any_step_size,
         whole_steps: given.whole_steps,
         logging: given.logging,
+        log_categories: given.log_categories.clone(),
         log: log.sink(),
         ..Options::default()
     };
@@ -133,7 +144,7 @@ fn fmu(
         matches!(fmu.description().feed_through(), FeedThrough::Declared(pairs) if pairs.is_empty());
     let nothing_to_refresh = follows_nothing && spec.feed_through.is_none();
     let wanted = !once && !nothing_to_refresh;
-    let probed = wanted.then(|| powerbond_fmi::probe::probe(&fmu, &options));
+    let probed = wanted.then(|| powerbond_fmi::probe::probe(&fmu, &options, trials == Trials::WithSteps));
     let mut instance = fmu.instantiate(name, &options).map_err(fail)?;
     let mut remarks = shortcomings;
     remarks.extend(instance.unused());

@@ -19,7 +19,12 @@ impl Assembled {
                 100.0 * share
             )
         };
-        shares.map(warning).collect()
+        let ended = self.engine.terminated().map(|(s, t)| {
+            let (name, now) = (&self.names.subsystems[s], self.engine.time());
+            let at = if t > now { format!("; the last row is at {} s", short(now)) } else { String::new() };
+            format!("`{name}` ended the simulation at {} s, before its stop time{at}", short(t))
+        });
+        shares.map(warning).chain(ended).collect()
     }
 }
 

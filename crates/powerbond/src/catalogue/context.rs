@@ -88,9 +88,11 @@ impl Context<'_> {
     }
 }
 
-/// Whether an input is an integer, a boolean or an enumeration: such inputs are held, never extrapolated.
+/// Whether an input is an integer, a boolean, an enumeration, or a real number that changes at events only: such inputs are held, never
+/// extrapolated.
 pub fn is_discrete(network: &Network, input: usize) -> bool {
-    network.input_variable(input).kind != ValueKind::Real
+    let variable = network.input_variable(input);
+    variable.kind != ValueKind::Real || variable.discrete
 }
 
 /// Whether steps of `h` would take for ever, or do not move the clock at all.

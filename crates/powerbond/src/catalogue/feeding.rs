@@ -1,6 +1,6 @@
 //! What each subsystem can do decides how it is fed and how its feed-through is kept fresh.
 
-use super::Word;
+use super::{Word, is_discrete};
 use crate::Error;
 use crate::source::At;
 use powerbond_core::feed_through::identify::MOST_INPUTS;
@@ -142,7 +142,9 @@ pub fn feeds(
         }
     });
     network.members = fed.collect();
-    Ok(network.owner_of_input.iter().map(|&s| by_member[s]).collect())
+    let feed =
+        |(i, &s): (usize, &usize)| if is_discrete(network, i) { InputFeed::Value } else { by_member[s] };
+    Ok(network.owner_of_input.iter().enumerate().map(feed).collect())
 }
 
 /// Whether a member has too many coupled inputs for its feed-through to be found out.

@@ -3,11 +3,10 @@
 mod diagram;
 
 use crate::Error;
-use crate::assemble::{Assembled, engine_warnings, loop_path};
+use crate::assemble::{Assembled, Trials, engine_warnings, loop_path};
 use crate::catalogue::corrections::Gains;
 use crate::catalogue::holds::HoldOrder;
 use crate::catalogue::{self, Ability, Entry, Kind, Refresh, Without};
-use crate::source::At;
 use crate::system::{SimulatorSpec, System, open_fmu};
 use powerbond_core::feed_through::{Asymptotics, FeedThroughPair, GainSource, Structure};
 use powerbond_core::hold::InputFeed;
@@ -259,14 +258,19 @@ pub struct Lack {
 
 impl System {
     /// Looks at the system without running it. Initial values are made consistent and feed-through is probed, as at the
-    /// start of a run; if that fails, [`Check::failure`] says why and the rest stands.
+    /// start of a run; if that fails, [`Check::failure`] says why and the rest stands. Nothing is stepped: whether FMUs recompute
+    /// outputs after a step is believed.
     pub fn check(&self) -> Result<Check, Error> {
-        let mut looked = self.clone();
-        if looked.is_fmu_alone() && looked.simulation.stop.is_none() {
-            // No step is made: any time will do.
-            looked.simulation.stop = Some(At::default(looked.simulation.start.value + 1.0));
-        }
-        let mut assembled = looked.assemble()?;
+        self.look(Trials::WithoutSteps)
+    }
+
+    /// As [`System::check`]; scratch instances of FMUs make a step, as before a run, to see whether outputs are recomputed after it.
+    pub fn check_with_steps(&self) -> Result<Check, Error> {
+        self.look(Trials::WithSteps)
+    }
+
+    fn look(&self, trials: Trials) -> Result<Check, Error> {
+        let mut assembled = self.assemble_with(trials)?;
         let failure = match assembled.engine.initialize(&mut Nobody) {
             Ok(_) => None,
             Err(error) => match assembled.explain(&error) {

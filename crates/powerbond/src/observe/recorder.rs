@@ -32,6 +32,8 @@ pub struct Recorder {
     previous: Vec<f64>,
     current: Vec<f64>,
     previous_t: f64,
+    /// Columns that are not interpolated: between steps they have the value before.
+    held: Vec<bool>,
     /// Residual energy of each bond since the last row, and its sums.
     pending: Vec<f64>,
     residual_sum: Vec<f64>,
@@ -201,6 +203,7 @@ impl Recorder {
             previous: vec![0.0; n],
             current: vec![0.0; n],
             previous_t: assembled.start,
+            held: assembled.columns.iter().map(|(_, c)| assembled.is_held(*c)).collect(),
             pending: vec![0.0; bonds],
             residual_sum: vec![0.0; bonds],
             transmitted: vec![0.0; bonds],
@@ -329,8 +332,12 @@ impl Recorder {
             } else {
                 let weight = (due - self.previous_t) / (t - self.previous_t);
                 self.results.field(due);
-                for (&a, &b) in self.previous.iter().zip(&self.current) {
-                    self.results.field(if weight == 1.0 { b } else { a + weight * (b - a) });
+                for ((&a, &b), &held) in self.previous.iter().zip(&self.current).zip(&self.held) {
+                    self.results.field(match held {
+                        _ if weight == 1.0 => b,
+                        true => a,
+                        false => a + weight * (b - a),
+                    });
                 }
                 self.results.end_row()?;
             }

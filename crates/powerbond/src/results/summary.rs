@@ -72,6 +72,9 @@ pub struct Summary {
     pub real_time: Option<RealTime>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// Those of the warnings that were known before anything was loaded.
+    #[serde(skip)]
+    pub notes: Vec<String>,
     /// When the run began: date and time in UTC, as in ISO 8601.
     pub started: String,
     /// The tables: `results`, `energy` and, if asked for, `jumps`, relative to the run folder.
@@ -417,6 +420,7 @@ impl Summary {
             seconds,
             real_time,
             warnings,
+            notes: system.notes_before().unwrap_or_default(),
             started: origin.started.clone(),
             files: origin.files.clone(),
             units: origin.units.clone(),
@@ -578,7 +582,7 @@ pub fn config(system: &System, assembled: &Assembled) -> Value {
         "parameters": parameters(system),
         "record": {
             "format": system.record.format.value.name(),
-            "variables": system.record.variables.iter().map(|v| &v.value).collect::<Vec<_>>(),
+            "variables": system.record.variables.as_ref().map(|list| list.iter().map(|v| &v.value).collect::<Vec<_>>()),
             "exclude": system.record.exclude.iter().map(|v| &v.value).collect::<Vec<_>>(),
             "jumps": system.record.jumps,
         },

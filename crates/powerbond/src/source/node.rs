@@ -37,7 +37,7 @@ pub(super) enum Value {
     Number {
         written: String,
         value: Option<f64>,
-        whole: Option<i64>,
+        whole: Option<i128>,
     },
     Flag(bool),
     /// Without quotes, in YAML: what it is depends on what is needed.
@@ -214,7 +214,7 @@ impl<'a> Node<'a> {
     /// The digits of an integer that a real cannot hold.
     pub fn long_whole_number(&self) -> Option<String> {
         let Value::Number { whole: Some(n), .. } = self.item.value else { return None };
-        (n.unsigned_abs() > LONGEST_IN_A_REAL).then(|| n.to_string())
+        (n.unsigned_abs() > u128::from(LONGEST_IN_A_REAL)).then(|| n.to_string())
     }
 
     /// A finite number.

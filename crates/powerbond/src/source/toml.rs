@@ -48,7 +48,7 @@ fn item(node: &Spanned<DeValue<'_>>) -> Item {
     let value = match node.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(n) => {
-            let whole = i64::from_str_radix(&n.as_str().replace('_', ""), n.radix()).ok();
+            let whole = i128::from_str_radix(&n.as_str().replace('_', ""), n.radix()).ok();
             Value::Number { written: n.to_string(), value: whole.map(|n| n as f64), whole }
         }
         DeValue::Float(x) => {

@@ -383,7 +383,7 @@ impl SystemBuilder {
 
     /// What is recorded, by patterns of `subsystem.variable`; everything unless given.
     pub fn record(mut self, patterns: impl Names) -> Self {
-        self.system.record.variables = patterns.names().into_iter().map(At::default).collect();
+        self.system.record.variables = Some(patterns.names().into_iter().map(At::default).collect());
         self
     }
 

@@ -1,13 +1,11 @@
-//! A single FMU is a system, too: its default experiment, every variable recorded.
+//! A single FMU is a system, too: with its default experiment.
 
 use super::{FmuOptions, MadeOf, SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System};
 use crate::Error;
 use crate::source::At;
 use powerbond_core::network::VariableName;
 use powerbond_fmi::Fmu;
-use powerbond_fmi::description::Causality;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -52,14 +50,14 @@ pub fn system(path: &Path) -> Result<System, Error> {
 
 impl System {
     /// Lets inputs follow the columns of a CSV file: `time`, then `subsystem.input`, or just `input` where there is one
-    /// subsystem. Reals are interpolated, everything else is held.
+    /// subsystem. What is continuous is interpolated, everything else is held; tunable parameters change where a row differs.
     pub fn feed_from(&mut self, file: &Path) -> Result<(), Error> {
         let option = format!("--input {}", file.display());
-        let table = crate::table::csv::read(file)?;
+        let header = crate::table::csv::read_header(file)?;
         let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let specs = self.specs();
-        let (mut signals, mut last, mut fmus) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        for column in table.header.iter().skip(1) {
+        let (mut signals, mut last) = (Vec::new(), BTreeMap::new());
+        for column in header.iter().skip(1) {
             let full = VariableName::parse(column)
                 .filter(|v| specs.place(v.subsystem.as_str()).is_some())
                 .or_else(|| match &self.subsystems[..] {
@@ -70,12 +68,11 @@ impl System {
                 let message = format!("column `{column}`: missing subsystem; write `subsystem.input`");
                 return Err(Error::input(Some(crate::source::Place::Option(option)), message));
             };
-            let spec = specs.place(name.subsystem.as_str()).map(|s| &self.subsystems[s]);
-            let linear = self.is_real_input(spec, &name.variable, &mut fmus)?;
             let signal = SignalSpec::Table {
                 file: At::option(absolute.clone(), option.clone()),
                 column: Some(At::option(column.clone(), option.clone())),
-                linear,
+                // Where the input is continuous.
+                linear: true,
             };
             last.insert(name.clone(), signals.len());
             signals.push((At::option(name, option.clone()), signal));
@@ -86,23 +83,5 @@ impl System {
         self.inputs
             .extend(columns.filter(|(n, (name, _))| last[&name.value] == *n).map(|(_, signal)| signal));
         Ok(())
-    }
-
-    fn is_real_input<'a>(
-        &self,
-        spec: Option<&'a SubsystemSpec>,
-        variable: &str,
-        fmus: &mut BTreeMap<&'a str, Fmu>,
-    ) -> Result<bool, Error> {
-        let Some(SubsystemSpec { name, simulator: SimulatorSpec::Fmu(path, _), .. }) = spec else {
-            return Ok(true);
-        };
-        let fmu = match fmus.entry(&name.value) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(open_fmu(self.folder(), path)?),
-        };
-        let description = fmu.description();
-        let input = description.find(variable).map(|v| &description.variables[v]);
-        Ok(input.is_none_or(|v| v.causality != Causality::Input || v.kind.is_real()))
     }
 }

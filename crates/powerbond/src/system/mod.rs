@@ -25,6 +25,7 @@ pub use builder::{Connect, Names, Port, SystemBuilder};
 pub use factory::{Factory, Models, Order, SharedFactory};
 pub(crate) use fmu::open_fmu;
 pub use signals::SignalSpec;
+pub(crate) use signals::Tables;
 pub(crate) use signals::misfit;
 pub(crate) use sound::check_subsystem_name;
 pub use verdict::{VerdictSpec, Verify};
@@ -193,6 +194,7 @@ pub struct FmuOptions {
     pub any_step_size: bool,
     pub whole_steps: bool,
     pub logging: bool,
+    pub log_categories: Vec<String>,
 }
 
 /// A value of a parameter as it was written.
@@ -331,8 +333,8 @@ pub struct BondPort {
 /// `[record]`.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// Patterns of `subsystem.variable`.
-    pub variables: Vec<At<String>>,
+    /// Patterns of `subsystem.variable`; none: inputs and outputs of FMUs, and all variables of other models.
+    pub variables: Option<Vec<At<String>>>,
     /// Patterns of what is left out.
     pub exclude: Vec<At<String>>,
     /// The jumps of all coupled inputs are written, too.
@@ -346,7 +348,7 @@ pub struct Record {
 impl Default for Record {
     fn default() -> Self {
         Record {
-            variables: vec![At::default("*".to_owned())],
+            variables: None,
             exclude: Vec::new(),
             jumps: false,
             format: At::default(Format::default()),

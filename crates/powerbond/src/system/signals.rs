@@ -2,8 +2,12 @@
 
 use crate::Error;
 use crate::source::{At, Node};
+use crate::table::Table;
+use powerbond_core::network::VariableName;
 use powerbond_core::subsystem::ValueKind;
+use powerbond_core::suggest::hint;
 use powerbond_core::time::signal::Signal;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,11 +16,35 @@ use std::sync::Arc;
 #[allow(missing_docs)] // As in `powerbond_core::time::signal::Signal`.
 pub enum SignalSpec {
     Constant(f64),
-    Step { time: f64, from: f64, to: f64 },
-    Ramp { start: f64, end: f64, from: f64, to: f64 },
-    Sine { amplitude: f64, frequency: f64, phase: f64, offset: f64 },
-    Table { file: At<PathBuf>, column: Option<At<String>>, linear: bool },
-    Samples { times: Vec<f64>, values: Vec<f64>, linear: bool },
+    /// An item of an enumeration.
+    Item(At<String>),
+    Step {
+        time: f64,
+        from: f64,
+        to: f64,
+    },
+    Ramp {
+        start: f64,
+        end: f64,
+        from: f64,
+        to: f64,
+    },
+    Sine {
+        amplitude: f64,
+        frequency: f64,
+        phase: f64,
+        offset: f64,
+    },
+    Table {
+        file: At<PathBuf>,
+        column: Option<At<String>>,
+        linear: bool,
+    },
+    Samples {
+        times: Vec<f64>,
+        values: Vec<f64>,
+        linear: bool,
+    },
     Function(Arc<dyn Fn(f64) -> f64 + Send + Sync>),
 }
 
@@ -24,6 +52,7 @@ impl std::fmt::Debug for SignalSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             SignalSpec::Constant(x) => write!(f, "Constant({x})"),
+            SignalSpec::Item(name) => write!(f, "Item({})", name.value),
             SignalSpec::Step { time, from, to } => write!(f, "Step({from} to {to} at {time} s)"),
             SignalSpec::Ramp { start, end, from, to } => {
                 write!(f, "Ramp({from} to {to}, {start} to {end} s)")
@@ -67,6 +96,9 @@ impl SignalSpec {
     pub fn read(node: Node<'_>) -> Result<Self, Error> {
         if node.is_flag() {
             return Ok(SignalSpec::Constant(f64::from(u8::from(node.flag()?.value))));
+        }
+        if node.is_text() {
+            return Ok(SignalSpec::Item(node.text()?));
         }
         if !node.is_table() {
             return Ok(SignalSpec::Constant(node.number()?.value));
@@ -132,18 +164,71 @@ impl SignalSpec {
             "expected a number, `{ step = … }`, `{ ramp = … }`, `{ sine = … }` or `{ table = \"file.csv\" }`",
         )
     }
+}
 
-    /// The signal; tables are read relative to `folder`. `input` names the column if none is given.
-    pub fn signal(&self, folder: &Path, input: &str) -> Result<Signal, Error> {
-        Ok(match self {
+/// Items of an enumeration by name.
+type Items = BTreeMap<String, f64>;
+
+/// The tables of a system, each read once, whatever it feeds.
+#[derive(Default)]
+pub struct Tables {
+    read: BTreeMap<PathBuf, Arc<Table>>,
+    /// Items of enumerations that columns may name, by file and column.
+    columns: BTreeMap<PathBuf, BTreeMap<String, Items>>,
+    /// Those of inputs.
+    inputs: BTreeMap<VariableName, Items>,
+}
+
+impl Tables {
+    /// An input that follows `signal` has these items.
+    pub fn know_items(&mut self, signal: &SignalSpec, folder: &Path, input: &VariableName, items: Items) {
+        if items.is_empty() {
+            return;
+        }
+        if let SignalSpec::Table { file, column, .. } = signal {
+            let column = column.as_ref().map_or(input.to_string(), |c| c.value.clone());
+            let columns = self.columns.entry(folder.join(&file.value)).or_default();
+            columns.entry(column).or_default().extend(items.clone());
+        }
+        self.inputs.insert(input.clone(), items);
+    }
+
+    /// The signal; tables are relative to `folder`. `input` names the column if none is given.
+    pub fn signal(
+        &mut self,
+        spec: &SignalSpec,
+        folder: &Path,
+        input: &VariableName,
+    ) -> Result<Signal, Error> {
+        Ok(match spec {
             SignalSpec::Constant(value) => Signal::Constant(*value),
+            SignalSpec::Item(name) => {
+                let items = self.inputs.get(input);
+                match items.and_then(|items| items.get(&name.value)) {
+                    Some(value) => Signal::Constant(*value),
+                    None => {
+                        let message = match items {
+                            Some(items) => {
+                                let hint = hint(&name.value, items.keys().map(String::as_str));
+                                format!("`{input}` has no item `{}`.{hint}", name.value)
+                            }
+                            None => format!(
+                                "\"{}\" for `{input}`; expected a number, `true`, `false` or a signal. Only \
+                                 enumerations of FMUs have names",
+                                name.value
+                            ),
+                        };
+                        return Err(Error::input(name.place(), message));
+                    }
+                }
+            }
             &SignalSpec::Step { time, from, to } => Signal::Step { time, from, to },
             &SignalSpec::Ramp { start, end, from, to } => Signal::Ramp { start, end, from, to },
             &SignalSpec::Sine { amplitude, frequency, phase, offset } => {
                 Signal::Sine { amplitude, frequency, phase, offset }
             }
             SignalSpec::Table { file, column, linear } => {
-                let (times, values) = read_table(folder, file, column.as_ref(), input)?;
+                let (times, values) = self.column(folder, file, column.as_ref(), &input.to_string())?;
                 Signal::Table { times, values, linear: *linear }
             }
             SignalSpec::Samples { times, values, linear } => {
@@ -187,15 +272,42 @@ fn not_time(header: &[String]) -> Option<String> {
     (unit != "s").then(|| format!("the first column is `{first}`; expected times in s"))
 }
 
-/// The time column and one other of a CSV file.
-fn read_table(
-    folder: &Path,
+impl Tables {
+    fn table(&mut self, path: &Path) -> Result<Arc<Table>, Error> {
+        if let Some(table) = self.read.get(path) {
+            return Ok(table.clone());
+        }
+        let none = BTreeMap::new();
+        let items = self.columns.get(path).unwrap_or(&none);
+        let table = Arc::new(crate::table::csv::read_with(path, |column, text| {
+            items.get(column).and_then(|items| items.get(text)).copied()
+        })?);
+        self.read.insert(path.to_owned(), table.clone());
+        Ok(table)
+    }
+
+    /// The time column and one other of a CSV file.
+    fn column(
+        &mut self,
+        folder: &Path,
+        file: &At<PathBuf>,
+        column: Option<&At<String>>,
+        input: &str,
+    ) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        let path = folder.join(&file.value);
+        let table = self.table(&path).map_err(|error| error.placed(file.place()))?;
+        time_and_values(&table, &path, file, column, input)
+    }
+}
+
+/// The time column and one other of a table.
+fn time_and_values(
+    table: &Table,
+    path: &Path,
     file: &At<PathBuf>,
     column: Option<&At<String>>,
     input: &str,
 ) -> Result<(Vec<f64>, Vec<f64>), Error> {
-    let path = folder.join(&file.value);
-    let table = crate::table::csv::read(&path).map_err(|error| error.placed(file.place()))?;
     let wanted = column.map_or(input, |c| c.value.as_str());
     if table.header.len() < 2 {
         let message = format!("{} has one column; expected times, then values", path.display());

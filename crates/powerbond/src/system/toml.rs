@@ -326,19 +326,27 @@ fn given(node: Node<'_>) -> Result<Given, Error> {
 /// Keys that only FMUs have.
 fn fmu_options(table: Table<'_>, what: &str) -> Result<FmuOptions, Error> {
     let Some(node) = table.get("options") else { return Ok(FmuOptions::default()) };
-    let known =
-        ["tolerance", "events", "input_derivatives", "sub_steps", "any_step_size", "whole_steps", "logging"];
+    let known = [
+        "tolerance",
+        "events",
+        "input_derivatives",
+        "sub_steps",
+        "any_step_size",
+        "whole_steps",
+        "logging",
+        "log_categories",
+    ];
     let mut problems = Collector::new();
-    let options = node.table_with(&mut problems, &format!("`options` of {what}"), &known)?;
-    let tolerance = options.get("tolerance").and_then(|n| problems.keep(fraction(n)));
+    let options_of = node.table_with(&mut problems, &format!("`options` of {what}"), &known)?;
+    let tolerance = options_of.get("tolerance").and_then(|n| problems.keep(fraction(n)));
     let mut count = |key, min, max| {
-        let count = options.get(key).and_then(|n| problems.keep(n.count(min, max)));
+        let count = options_of.get(key).and_then(|n| problems.keep(n.count(min, max)));
         count.map(|n| n.value)
     };
     let input_derivatives = count("input_derivatives", 0, 2).map(|n| n as u8);
     let sub_steps = count("sub_steps", 1, super::MAX_RATE);
     let mut flag = |key| {
-        let flag = options.get(key).and_then(|n| problems.keep(n.flag()));
+        let flag = options_of.get(key).and_then(|n| problems.keep(n.flag()));
         flag.is_some_and(|flag| flag.value)
     };
     let options = FmuOptions {
@@ -349,8 +357,13 @@ fn fmu_options(table: Table<'_>, what: &str) -> Result<FmuOptions, Error> {
         any_step_size: flag("any_step_size"),
         whole_steps: flag("whole_steps"),
         logging: flag("logging"),
+        log_categories: Vec::new(),
     };
-    problems.finish(options)
+    let categories = options_of.get("log_categories").and_then(|n| problems.keep(n.texts()));
+    let log_categories: Vec<String> = categories.into_iter().flatten().map(|name| name.value).collect();
+    // Naming categories asks for their lines.
+    let logging = options.logging || !log_categories.is_empty();
+    problems.finish(FmuOptions { logging, log_categories, ..options })
 }
 
 /// `"unknown"`, `"probe"` or a list of `["output", "input"]`.
@@ -461,7 +474,7 @@ fn record(node: Node<'_>) -> Result<Record, Error> {
     let known = ["variables", "exclude", "jumps", "format"];
     let table = node.table_with(&mut problems, "`[record]`", &known)?;
     if let Some(names) = table.get("variables").and_then(|n| problems.keep(n.texts())) {
-        record.variables = names;
+        record.variables = Some(names);
     }
     record.exclude = optional(&mut problems, table.get("exclude"), |n| n.texts());
     record.jumps = optional(&mut problems, table.get("jumps"), |n| Ok(n.flag()?.value));

@@ -5,7 +5,7 @@ use super::writer::Sink;
 use crate::Error;
 use csv::{ReaderBuilder, StringRecord};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 
 /// Rows as lines of text.
@@ -18,6 +18,8 @@ pub(super) struct Rows {
 }
 
 const BUFFER: usize = 1 << 16;
+/// Of the names of the columns, in bytes.
+const MAX_HEADER: u64 = 100_000_000;
 /// Of a file that is read, in bytes: it is kept in memory.
 const MAX_SIZE: u64 = 4_000_000_000;
 
@@ -97,7 +99,29 @@ fn quote(name: &str, out: &mut Vec<u8>) {
 
 /// Reads a CSV file of numbers with a header.
 pub fn read(path: &Path) -> Result<Table, Error> {
-    parse(path, &crate::source::read(path, MAX_SIZE)?.text)
+    read_with(path, |_, _| None)
+}
+
+/// As [`read`]; `word` gives the number that a word stands for in a column, if it stands for one.
+pub fn read_with(path: &Path, word: impl Fn(&str, &str) -> Option<f64>) -> Result<Table, Error> {
+    parse(path, &crate::source::read(path, MAX_SIZE)?.text, &word)
+}
+
+/// The names of the columns of a CSV file; the rest is not read.
+pub fn read_header(path: &Path) -> Result<Vec<String>, Error> {
+    let cannot = |message: String| Error::input(None, format!("cannot read {}: {message}", path.display()));
+    let file = File::open(path).map_err(|e| cannot(e.to_string()))?;
+    let mut start = Vec::new();
+    let mut reader = io::BufReader::new(file.take(MAX_HEADER));
+    // A quoted name may have line ends in it.
+    loop {
+        let n = reader.read_until(b'\n', &mut start).map_err(|e| cannot(e.to_string()))?;
+        if n == 0 || start.iter().filter(|&&b| b == b'"').count().is_multiple_of(2) {
+            break;
+        }
+    }
+    let text = String::from_utf8(start).map_err(|_| cannot("it is not a text file (UTF-8)".to_owned()))?;
+    Ok(parse(path, &text, &|_, _| None)?.header)
 }
 
 /// As [`read`], of a file that may still be written, or whose writer was killed. Lines of this library end in CR LF; if
@@ -108,13 +132,13 @@ pub fn read_written(path: &Path) -> Result<Table, Error> {
     let ours = text.find('\n').is_some_and(|i| text[..i].ends_with('\r'));
     let end = text.rfind('\n').map_or(0, |i| i + 1);
     if !ours || end == text.len() {
-        return parse(path, text);
+        return parse(path, text, &|_, _| None);
     }
     let note = format!("{}: the last row is incomplete and is skipped", path.display());
-    Ok(Table { note: Some(note), ..parse(path, &text[..end])? })
+    Ok(Table { note: Some(note), ..parse(path, &text[..end], &|_, _| None)? })
 }
 
-fn parse(path: &Path, text: &str) -> Result<Table, Error> {
+fn parse(path: &Path, text: &str, word: &dyn Fn(&str, &str) -> Option<f64>) -> Result<Table, Error> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let fail =
         |line: u64, message: String| Error::input(None, format!("{}:{line}: {message}", path.display()));
@@ -139,26 +163,34 @@ fn parse(path: &Path, text: &str) -> Result<Table, Error> {
         while reader.read_record(&mut record).map_err(|e| fail(1, e.to_string()))? {
             if record.len() > 1 || !record[0].trim().is_empty() {
                 let line = record.position().map_or(1, |p| p.line());
-                add(&mut columns, record.iter()).map_err(|message| fail(line, message))?;
+                add(&header, &mut columns, record.iter(), word).map_err(|message| fail(line, message))?;
             }
         }
     } else {
         // Without quotes a line is a row; nothing is copied, which takes a third less time.
         let lines = (reader.position().line()..).zip(rest.lines());
         for (line, row) in lines.filter(|(_, row)| !row.trim().is_empty()) {
-            add(&mut columns, row.split(',')).map_err(|message| fail(line, message))?;
+            add(&header, &mut columns, row.split(','), word).map_err(|message| fail(line, message))?;
         }
     }
     Ok(Table { header, columns, ..Table::default() })
 }
 
 /// Adds a row of numbers, or says why not.
-fn add<'a>(columns: &mut [Vec<f64>], fields: impl Iterator<Item = &'a str>) -> Result<(), String> {
+fn add<'a>(
+    header: &[String],
+    columns: &mut [Vec<f64>],
+    fields: impl Iterator<Item = &'a str>,
+    word: &dyn Fn(&str, &str) -> Option<f64>,
+) -> Result<(), String> {
     let (mut count, mut strange) = (0, None);
     for text in fields {
         match (columns.get_mut(count), text.trim().parse()) {
             (Some(column), Ok(number)) => column.push(number),
-            (Some(_), Err(_)) => strange = strange.or(Some(text)),
+            (Some(column), Err(_)) => match word(&header[count], text.trim()) {
+                Some(number) => column.push(number),
+                None => strange = strange.or(Some(text)),
+            },
             (None, _) => {}
         }
         count += 1;
@@ -216,7 +248,7 @@ mod tests {
             "time,x\n0,1\n\n1,2.5",
             "\"time\",\"x\"\n\"0\",1\n  \n1,\"2.5\"\n",
         ] {
-            let table = parse(path, text).unwrap();
+            let table = parse(path, text, &|_, _| None).unwrap();
             assert_eq!(table.header, ["time", "x"], "{text:?}");
             assert_eq!(table.columns, [[0.0, 1.0], [1.0, 2.5]], "{text:?}");
         }
@@ -230,7 +262,7 @@ mod tests {
             ("time,x\n\"0\",1\n1,\"y\"\n", "t.csv:3: `y` is not a number"),
             ("time,x\n\"0\",1\n\"1\"\n", "t.csv:3: 1 fields, the header has 2"),
         ] {
-            let error = parse(path, text).unwrap_err().to_string();
+            let error = parse(path, text, &|_, _| None).unwrap_err().to_string();
             assert!(error.starts_with(wanted), "{text:?}: {error}");
         }
     }

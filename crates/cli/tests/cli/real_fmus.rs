@@ -1,0 +1,346 @@
+//! What real FMUs do and a user must get right numbers or a word for, with the project's own C FMUs.
+
+use crate::lab::{Lab, edit};
+
+/// Puts the FMU `name` of `crates/fmi/tests/fmus` into a lab, its description changed by `change`.
+fn place(lab: &Lab, name: &str, folder: &str, change: impl Fn(String) -> String) {
+    lab.place(name, folder);
+    let description = format!("{folder}/modelDescription.xml");
+    let xml = std::fs::read_to_string(lab.dir.join(&description)).unwrap();
+    lab.write(&description, change(xml));
+}
+
+fn alone(name: &str) -> Lab {
+    let lab = Lab::new();
+    place(&lab, name, name, |xml| xml);
+    lab
+}
+
+/// x = u + 10 i + 100 b + 1000 (length of s), computed in `fmiInitializeSlave` and never again. The source gives u = 4 · 0.5.
+#[test]
+fn inputs_of_fmi_1_are_set_before_it_initializes() {
+    let system = |inputs: &str, more: &str| {
+        let lab = Lab::with(&format!(
+            "[simulation]\nstop = 0.2\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\n{more}[inputs]\n{inputs}"
+        ));
+        place(&lab, "init1", "a", |xml| xml);
+        lab
+    };
+    let check = |lab: Lab, wanted: f64| {
+        lab.runs(&[]);
+        let x = lab.results().column("a.x");
+        assert!(x.iter().all(|x| *x == wanted), "{x:?}, wanted {wanted}");
+    };
+    check(system("\"a.u\" = 2.5\n\"a.i\" = 3\n\"a.b\" = true\n", ""), 132.5);
+    check(system("\"a.u\" = { step = { time = 0.15, from = 2, to = 9 } }\n", ""), 2.0);
+    let table = system("\"a.u\" = { table = \"t.csv\" }\n", "");
+    table.write("t.csv", "time,u\n0,7\n1,9\n");
+    check(table, 7.0);
+    let source = "[subsystems.g]\nmodel = \"algebraic/gain\"\nparameters = { gain = 4 }\n\
+                  [[connections]]\nfrom = \"g.y\"\nto = \"a.u\"\n";
+    check(system("\"g.u\" = 0.5\n", source), 2.0);
+    // In a ring none is known before the other: the second instance is initialized with what the first one led to.
+    let ring =
+        "[subsystems.b]\nfmu = \"a\"\nstart = { i = 2 }\n[[connections]]\nfrom = \"b.x\"\nto = \"a.u\"\n";
+    check(system("", ring), 20.0);
+}
+
+/// held = d as it was at the start of the last step: with d held between rows, that is a value of the table.
+#[test]
+fn discrete_reals_are_held_whatever_feeds_them() {
+    let lab = alone("odd2");
+    lab.write("in.csv", "time,d\n0,1\n0.45,2\n0.8,4\n");
+    let ran =
+        lab.powerbond(&["run", "odd2", "-e", "1", "-s", "0.1", "--input", "in.csv", "--output-dir", "out"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let held = lab.results().column("odd2.held");
+    assert!(held.iter().all(|x| [0.0, 1.0, 2.0, 4.0].contains(x)), "{held:?}");
+    // Coupled to a smooth source with a line as hold: d is what the source was at the last communication point, 0.1 (n - 1).
+    let lab = Lab::with(
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[method]\nhold = 1\n[subsystems.a]\nfmu = \"a\"\n[subsystems.g]\nmodel = \"algebraic/gain\"\n\
+         [[connections]]\nfrom = \"g.y\"\nto = \"a.d\"\n[inputs]\n\"g.u\" = { ramp = { start = 0, end = 1, to = 1 } }\n",
+    );
+    place(&lab, "odd2", "a", |xml| xml);
+    lab.runs(&[]);
+    let held = lab.results().right().column("a.held");
+    for (n, x) in held.iter().enumerate().skip(1) {
+        assert!((x - 0.1 * (n as f64 - 1.0)).abs() < 1e-12, "step {n}: {x}");
+    }
+}
+
+/// x' = k u with u = 1: k is 1, from 0.35 s on 3 and from 0.7 s on 0, so x(1) = 0.35 + 3 · 0.35.
+#[test]
+fn tunable_parameters_follow_tables_as_events() {
+    let lab = alone("odd2");
+    lab.write("in.csv", "time,k\n0,1\n0.35,3\n0.7,0\n");
+    let ran =
+        lab.powerbond(&["run", "odd2", "-e", "1", "-s", "0.1", "--input", "in.csv", "--output-dir", "out"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let x = *lab.results().column("odd2.x").last().unwrap();
+    assert!((x - 1.4).abs() < 1e-12, "{x}");
+    let lab = Lab::with(
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\n[inputs]\n\"a.k\" = { sine = { frequency = 1 } }\n",
+    );
+    place(&lab, "odd2", "a", |xml| xml);
+    let ran = lab.run(&[]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("system.toml:7: `a.k` is a tunable parameter"), "{}", ran.err);
+}
+
+#[test]
+fn enumerations_are_fed_by_name() {
+    let lab = alone("odd2");
+    lab.write("in.csv", "time,gear\n0,low\n0.45,high\n");
+    let ran =
+        lab.powerbond(&["run", "odd2", "-e", "1", "-s", "0.1", "--input", "in.csv", "--output-dir", "out"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let given = lab.results().column("odd2.given");
+    assert_eq!((given[0], *given.last().unwrap()), (1.0, 9.0));
+    let system = "[simulation]\nstop = 1.0\n[subsystems.a]\nfmu = \"a\"\n[inputs]\n\"a.gear\" = \"middle\"\n";
+    let lab = Lab::with(system);
+    place(&lab, "odd2", "a", |xml| xml);
+    lab.runs(&[]);
+    assert!(lab.results().column("a.given").iter().all(|x| *x == 4.0));
+    lab.write("system.toml", edit(system, "middle", "midle"));
+    let ran = lab.run(&[]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("no item `midle`. Did you mean `middle`?"), "{}", ran.err);
+}
+
+/// 2⁵³ + 1 and 2⁶⁴ − 1 are no reals.
+#[test]
+fn parameters_of_64_bits_keep_their_digits() {
+    for (value, fits) in
+        [("9007199254740993", true), ("18446744073709551615", true), ("18446744073709551616", false)]
+    {
+        let lab = Lab::with(&format!(
+            "[simulation]\nstop = 1.0\n[subsystems.a]\nfmu = \"a\"\nparameters = {{ big = {value} }}\n"
+        ));
+        place(&lab, "events3", "a", |xml| xml);
+        let ran = lab.run(&[]);
+        assert_eq!(ran.code, if fits { 0 } else { 3 }, "{value}: {}", ran.err);
+    }
+}
+
+/// FMI 2: a discarded step with `fmi2Terminated` ends at 0.55 s; FMI 3: `terminateSimulation` in a step, and at an event at 0.5 s.
+#[test]
+fn an_fmu_may_end_the_simulation() {
+    for (name, mode, end) in [("odd2", 5, 0.55), ("events3", 5, 0.55), ("events3", 3, 0.5)] {
+        let lab = alone(name);
+        let set = format!("mode={mode}");
+        let ran = lab.powerbond(&["run", name, "-e", "1", "-s", "0.1", "--set", &set, "--output-dir", "out"]);
+        assert_eq!(ran.code, 0, "{name} {mode}: {}", ran.err);
+        assert!(
+            ran.err.contains(&format!("`{name}` ended the simulation at {end} s")),
+            "{name} {mode}: {}",
+            ran.err
+        );
+        let time = lab.results().column("time");
+        assert!((time.last().unwrap() - end).abs() < 1e-12, "{name} {mode}: {time:?}");
+        assert_eq!(lab.summary()["outcome"], "finished");
+    }
+    // Beside another subsystem the run ends at the last communication point of both.
+    let lab = Lab::with(
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nparameters = { mode = 5 }\n\
+         [subsystems.b]\nmodel = \"algebraic/gain\"\n[[connections]]\nfrom = \"a.x\"\nto = \"b.u\"\n",
+    );
+    place(&lab, "odd2", "a", |xml| xml);
+    let ran = lab.run(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("`a` ended the simulation at 0.55 s"), "{}", ran.err);
+    assert!((lab.results().column("time").last().unwrap() - 0.5).abs() < 1e-12);
+}
+
+/// A run of 1 s in steps of 0.3 s has no whole number of them: the rest is left out, and said, instead of failing at its end.
+#[test]
+fn fmus_that_take_one_step_length_are_never_asked_for_another() {
+    let lab = Lab::new();
+    place(&lab, "odd2", "odd2", |xml| {
+        edit(
+            &xml,
+            "canHandleVariableCommunicationStepSize=\"true\"",
+            "canHandleVariableCommunicationStepSize=\"false\"",
+        )
+    });
+    let ran =
+        lab.powerbond(&["run", "odd2", "-e", "1", "-s", "0.3", "--set", "mode=7", "--output-dir", "out"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("the run ends at 0.9 s instead of 1 s"), "{}", ran.err);
+    lab.write("in.csv", "time,u\n0,1\n0.35,1\n0.35,2\n1,2\n");
+    let ran = lab.powerbond(&[
+        "run",
+        "odd2",
+        "-e",
+        "1",
+        "-s",
+        "0.3",
+        "--set",
+        "mode=7",
+        "--input",
+        "in.csv",
+        "--output-dir",
+        "out",
+        "--overwrite",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("is moved to 0.6 s"), "{}", ran.err);
+}
+
+/// Everything changes at 0.5 s: that is one event, whatever the types. rate = r + i + b + p = 2 + 3 + 1 + 4 from there on.
+#[test]
+fn inputs_that_change_together_are_one_event() {
+    let step = |to: &str| format!("{{ step = {{ time = 0.5, to = {to} }} }}");
+    let lab = Lab::with(&format!(
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\n[inputs]\n\"a.r\" = {}\n\"a.i\" = {}\n\"a.b\" = {}\n\"a.p\" = {}\n",
+        step("2"),
+        step("3"),
+        step("1"),
+        step("4")
+    ));
+    place(&lab, "events3", "a", |xml| xml);
+    lab.runs(&[]);
+    let results = lab.results();
+    assert_eq!(results.column("a.events").last(), Some(&1.0));
+    let x = *results.column("a.x").last().unwrap();
+    assert!((x - 0.5 * 10.0).abs() < 1e-12, "{x}");
+}
+
+#[test]
+fn events_that_cannot_be_are_errors_with_a_name() {
+    for (mode, says) in [
+        (1, "`fmi3UpdateDiscreteStates` returned a nextEventTime in the past"),
+        (2, "`fmi3UpdateDiscreteStates` returned discreteStatesNeedUpdate without end"),
+    ] {
+        let lab = alone("events3");
+        let set = format!("mode={mode}");
+        let ran =
+            lab.powerbond(&["run", "events3", "-e", "1", "-s", "0.1", "--set", &set, "--output-dir", "out"]);
+        assert_eq!(ran.code, 4, "mode {mode}: {}", ran.err);
+        assert!(ran.err.contains("error: events3: ") && ran.err.contains(says), "mode {mode}: {}", ran.err);
+    }
+}
+
+/// The first step beyond 0.25 s comes back early with an event there; x(1) = i · 1 all the same.
+#[test]
+fn early_return_with_events_works() {
+    let lab = Lab::with(
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nparameters = { mode = 4 }\noptions = { events = true }\n\
+         [inputs]\n\"a.i\" = 2\n",
+    );
+    place(&lab, "events3", "a", |xml| xml);
+    lab.runs(&[]);
+    let results = lab.results();
+    assert_eq!(results.column("a.events").last(), Some(&1.0));
+    let x = *results.column("a.x").last().unwrap();
+    assert!((x - 2.0).abs() < 1e-12, "{x}");
+}
+
+/// FMUs of one exporter call the logger with `componentEnvironment = 0x1`.
+#[test]
+fn a_hostile_environment_pointer_is_not_followed() {
+    let lab = alone("odd2");
+    let ran =
+        lab.powerbond(&["run", "odd2", "-e", "1", "-s", "0.1", "--set", "mode=1", "--output-dir", "out"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let log = std::fs::read_to_string(lab.dir.join("out/log.txt")).unwrap();
+    assert_eq!(
+        log.lines().filter(|line| line.starts_with("odd2 [Warning, hostile]: step from")).count(),
+        10,
+        "{log}"
+    );
+}
+
+/// The thread of an instance that is lost logs on while the process ends: nothing that it uses may be gone.
+#[test]
+fn threads_of_a_lost_instance_do_no_harm() {
+    let lab = alone("odd2");
+    for _ in 0..12 {
+        let ran = lab.powerbond(&[
+            "run",
+            "odd2",
+            "-e",
+            "1",
+            "-s",
+            "0.1",
+            "--set",
+            "mode=2",
+            "--output-dir",
+            "out",
+            "--overwrite",
+        ]);
+        assert_eq!(ran.code, 4, "{}", ran.err);
+        assert!(ran.err.contains("`fmi2DoStep` returned fmi2Fatal"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_local_variable_that_cannot_be_read_is_left_out() {
+    let lab = Lab::with(
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\n[record]\nvariables = [\"a.*\"]\n",
+    );
+    place(&lab, "odd2", "a", |xml| xml);
+    let ran = lab.run(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("`a.refused`: not recorded, since the FMU refuses to read it"), "{}", ran.err);
+    let header = lab.results().header;
+    assert!(header.contains(&"a.sets".to_owned()) && !header.contains(&"a.refused".to_owned()), "{header:?}");
+}
+
+/// Inputs and outputs are recorded by default; parameters and local variables are not.
+#[test]
+fn inputs_and_outputs_are_recorded_by_default() {
+    let lab = alone("odd2");
+    let ran = lab.powerbond(&["run", "odd2", "-s", "0.1", "--output-dir", "out"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(
+        lab.results().header,
+        ["time", "odd2.u", "odd2.d", "odd2.x", "odd2.held", "odd2.given", "odd2.gear"].map(str::to_owned)
+    );
+    // No stop time anywhere: one second, said in one line.
+    assert!(ran.err.contains("the FMU has no default stop time: the run ends at 1 s"), "{}", ran.err);
+    assert_eq!(lab.summary()["time"]["reached"], 1.0);
+}
+
+#[test]
+fn words_in_undeclared_categories_arrive_without_orders_for_the_terminal() {
+    for (mode, options) in
+        [(3, "logging = true"), (4, "logging = true"), (3, "log_categories = [\"secret\"]")]
+    {
+        let lab = Lab::with(&format!(
+            "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nparameters = {{ mode = {mode} }}\noptions = {{ {options} }}\n"
+        ));
+        place(&lab, "odd2", "a", |xml| xml);
+        let ran = lab.run(&[]);
+        assert_eq!(ran.code, 4, "{}", ran.err);
+        assert!(ran.err.contains("the bearing broke"), "{}", ran.err);
+        assert!(!ran.err.contains('\u{1b}') && !ran.err.contains('\u{7}'), "{:?}", ran.err);
+    }
+}
+
+/// x becomes NaN after 0.5 s; nothing is connected to it.
+#[test]
+fn what_is_not_a_number_is_found_in_outputs_that_nothing_is_connected_to() {
+    let lab = alone("odd2");
+    let run = |more: &[&str]| {
+        let common =
+            ["run", "odd2", "-e", "1", "-s", "0.1", "--set", "mode=6", "--output-dir", "out", "--overwrite"];
+        lab.powerbond(&[&common[..], more].concat())
+    };
+    let ran = run(&[]);
+    assert_eq!(ran.code, 4, "{}", ran.err);
+    assert!(ran.err.contains("`odd2.x` became NaN (step from t = 0.5 s by 0.1 s)"), "{}", ran.err);
+    assert_eq!(run(&["--allow-nonfinite"]).code, 0);
+}
+
+/// `check` initializes and makes no step: an FMU that fails in its first step is seen with `--probe` only.
+#[test]
+fn check_steps_nothing_unless_asked() {
+    let lab = Lab::with("[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\n");
+    place(&lab, "ranged2", "a", |xml| edit(&xml, "name=\"moody\"", "name=\"mood\""));
+    let plain = lab.powerbond(&["check", "system.toml", "--set", "a.mood=1"]);
+    assert_eq!(plain.code, 0, "{}", plain.err);
+    assert!(!plain.err.contains("could not be probed"), "{}", plain.err);
+    let probed = lab.powerbond(&["check", "system.toml", "--set", "a.mood=1", "--probe"]);
+    assert_eq!(probed.code, 0, "{}", probed.err);
+    assert!(probed.err.contains("could not be probed"), "{}", probed.err);
+}

@@ -123,7 +123,7 @@ impl Star {
         }
         let record: Vec<String> = self.record.iter().map(|r| format!("\"{r}\"")).collect();
         text + &format!(
-            "[bonds.coupling]\nports = [{}]\n[record]\nvariables = [{}]\n[method]\n{method}\n",
+            "[bonds.coupling]\nports = [{}]\n[record]\nvariables = [{}]\n[method]\nmeter = \"rectangle\"\n{method}\n",
             ports.join(", "),
             record.join(", ")
         )

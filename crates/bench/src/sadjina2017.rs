@@ -193,7 +193,7 @@ fn table_row(models: &Models, r: &TableRow) -> Result<Vec<Quantity>, Error> {
     if r.id.starts_with("VIII") {
         case.wheel_micro_steps = 1;
     }
-    let controller = "controller = { kind = \"ecco\", safety = 0.8, min_step = 1e-4, max_step = 1e-2, min_rate = 0.2, max_rate = 1.5, error_floor = 0 }";
+    let controller = "controller = { kind = \"ecco\", safety = 0.8, min_step = 1e-4, max_step = 1e-2, min_rate = 0.2, max_rate = 1.5, error_floor = 0, at_rest = \"grow\" }";
     let (step, method) = match r.method {
         Constant => (1e-3, String::new()),
         Ecco(tolerance) => (

@@ -183,7 +183,7 @@ fn table_row(models: &Models, r: &TableRow) -> Result<Vec<Quantity>, Error> {
         method += &format!(
             "estimator = {{ kind = \"energy\", tolerance = {:e}, energy_scale = 750, residual = \"corrected\" }}\n\
              controller = {{ kind = \"i\", safety = 0.8, min_step = 1e-5, max_step = {max_step}, min_rate = 0.2, max_rate = 1.5, \
-             age = \"previous\" }}",
+             age = \"previous\", at_rest = \"grow\" }}",
             r.tolerance
         );
     }

@@ -371,24 +371,28 @@ fn describe(summary: &Summary, folder: &RunFolder) -> String {
             "exchanged",
             "residual",
             "of exchanged",
-            "power ± error bar",
+            "mean power",
+            "½ mean |δP|",
             "worst |δP|",
         ];
         let mut rows = vec![header.map(str::to_owned).to_vec()];
         let (bonds, left) = most(&s.bonds, |b| b.residual_abs);
         for b in bonds {
+            // The products of a pseudo-bond have a unit of their own.
+            let (watt, joule) = if b.pseudo { ("", "") } else { ("W", "J") };
             rows.push(vec![
                 b.name.clone(),
-                quantity(b.transmitted, "J"),
-                quantity(b.exchanged, "J"),
+                quantity(b.transmitted, joule),
+                quantity(b.exchanged, joule),
                 match b.residual {
-                    r if r > 0.0 => format!("{} created", quantity(r, "J")),
-                    r if r < 0.0 => format!("{} lost", quantity(-r, "J")),
-                    r => quantity(r, "J"),
+                    r if r > 0.0 => format!("{} created", quantity(r, joule)),
+                    r if r < 0.0 => format!("{} lost", quantity(-r, joule)),
+                    r => quantity(r, joule),
                 },
                 format!("{} %", significant(100.0 * b.residual_share.abs())),
-                format!("{} ± {}", quantity(b.mean_power, "W"), quantity(b.power_error_bar, "W")),
-                format!("{} at {}", quantity(b.worst_power, "W"), quantity(b.worst_time, "s")),
+                quantity(b.mean_power, watt),
+                quantity(b.half_mean_residual_power, watt),
+                format!("{} at {}", quantity(b.worst_power, watt), quantity(b.worst_time, "s")),
             ]);
         }
         out += &table(&rows);

@@ -247,14 +247,14 @@ fn micro_steps_are_sub_steps() {
     }
 }
 
-/// Sums the energy through a port by itself: u·y at the end of each call times its length.
+/// Sums the energy through a port by itself, over each call, by all rules.
 struct SecondMeter {
     inner: Box<dyn Subsystem>,
     /// Places of the port's input and output among the bound ones.
     port: [usize; 2],
     last_y: f64,
-    /// Rectangle and trapezoid.
-    energy: Arc<Mutex<[f64; 2]>>,
+    /// Rectangle, trapezoid, and exact in what was held: Simpson's rule is exact for a polynomial of third degree.
+    energy: Arc<Mutex<[f64; 3]>>,
 }
 
 impl Subsystem for SecondMeter {
@@ -289,6 +289,8 @@ impl Subsystem for SecondMeter {
         let mut energy = self.energy.lock().unwrap();
         energy[0] += span.h * end;
         energy[1] += span.h * 0.5 * (start + end);
+        let middle = u.at(i, 0.5 * span.h) * 0.5 * (self.last_y + y[o]);
+        energy[2] += span.h * (start + 4.0 * middle + end) / 6.0;
         self.last_y = y[o];
         Ok(advance)
     }
@@ -304,9 +306,9 @@ fn metered_energy_is_the_sum_over_all_sub_steps() {
         for order in 0..3 {
             for derivatives in [0.0, 2.0] {
                 for (rule, quadrature) in
-                    [Quadrature::Rectangle, Quadrature::Trapezoid].into_iter().enumerate()
+                    [Quadrature::Rectangle, Quadrature::Trapezoid, Quadrature::Held].into_iter().enumerate()
                 {
-                    let energies: [Arc<Mutex<[f64; 2]>>; 2] = Default::default();
+                    let energies: [Arc<Mutex<[f64; 3]>>; 2] = Default::default();
                     let metered = |name: &str, mut given: Given, i: usize| {
                         given.extend(ParameterValue::numbers(&[("input_derivatives", derivatives)]));
                         let inner = powerbond_models::find(name).expect(name).build(&given).expect(name);

@@ -244,7 +244,7 @@ fn random_combination(random: &mut Random) -> Combination {
         method,
         estimators: ESTIMATORS.iter().map(|row| row.name).filter(|_| random.flip()).collect(),
         extrapolate: random.flip(),
-        quadrature: if random.flip() { Quadrature::Rectangle } else { Quadrature::Trapezoid },
+        quadrature: [Quadrature::Held, Quadrature::Rectangle, Quadrature::Trapezoid][random.below(3)],
         integrator: if random.flip() { "euler" } else { "accurate" },
     }
 }

@@ -130,14 +130,15 @@ fn every_method_goes_on_from_a_snapshot_as_before() {
     }
 }
 
-/// Output derivatives, quanta, landings, the trapezoid rule, sampled feed-through.
+/// Output derivatives, quanta, landings, rules of the meter, sampled feed-through.
 #[test]
 fn settings_of_all_kinds_are_kept() {
     type Rule = (&'static str, fn(&mut Settings));
-    let rules: [Rule; 4] = [
+    let rules: [Rule; 5] = [
         ("quantum", |s| s.quantum = Some(5e-4)),
         ("landing", |s| s.land_on = Some(7e-4)),
         ("trapezoid", |s| s.quadrature = powerbond_core::energy::Quadrature::Trapezoid),
+        ("rectangle", |s| s.quadrature = powerbond_core::energy::Quadrature::Rectangle),
         ("sampled", |s| s.sample_feed_through = true),
     ];
     for (what, change) in rules {

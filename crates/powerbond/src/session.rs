@@ -223,7 +223,7 @@ impl Session {
             backups.folder(folder.path());
         }
         let sinks = Sinks { files, memory, rows, waits: folder.is_none(), backups: backups.as_deref() };
-        let recorder = Recorder::create(sinks, &assembled, interval, system.record.jumps)?;
+        let recorder = Recorder::create(sinks, &assembled, interval, &system.record)?;
         Ok(Session {
             system: system.clone(),
             recorder,

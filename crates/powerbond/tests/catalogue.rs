@@ -51,6 +51,7 @@ fn every_word_of_every_knob_has_a_meaning() {
             let values: Vec<String> = match knob.domain {
                 Domain::Choice(words)
                 | Domain::NumberOrWord { words, .. }
+                | Domain::NumberByNameOrWord { words, .. }
                 | Domain::WordOrNumbersByName(words) => quoted(words),
                 Domain::Flag => vec!["false".to_owned(), "true".to_owned()],
                 Domain::Number { .. } | Domain::NumberByName { .. } | Domain::Names => Vec::new(),

@@ -199,7 +199,7 @@ fn unknown_names_inside_the_method_get_a_suggestion() {
         "correction = { kind = \"nepce\", feed_through = { \"a/b\" = 1 } }",
         &["not a feed-through pair", "wheel.suspension_force/wheel.chassis_velocity"],
     );
-    method("meter = \"simpson\"", &["\"simpson\"", "\"rectangle\", \"trapezoid\""]);
+    method("meter = \"simpson\"", &["\"simpson\"", "\"held\", \"rectangle\", \"trapezoid\""]);
     check(
         "[method]",
         "[record]\nvariables = [\"wheel.velocty\"]\n[method]",

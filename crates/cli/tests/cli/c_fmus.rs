@@ -491,3 +491,33 @@ fn a_thread_that_a_model_leaves_behind_does_no_harm() {
     let run = faulty(20).powerbond(&["run", "system.toml", "--output-dir", "out"]);
     assert_eq!(run.code, 0, "{}", run.err);
 }
+
+/// ECCO was refused where an FMU supports one step size only: it crosses each step in several of that size. x' = −y, y' = x
+/// from (1, 0) is (cos t, sin t).
+#[test]
+fn ecco_steps_in_multiples_of_what_an_fmu_supports() {
+    let adaptive =
+        "\n[method]\nestimator = { kind = \"predictor\", tolerance = 1e-3 }\ncontroller = \"ecco\"\n";
+    let handles = "canHandleVariableCommunicationStepSize=\"true\"";
+    let ring = |step: &str| {
+        let system = edit(RING, "fmu = \"a\"", "fmu = \"a\"\nparameters = { x0 = 1.0 }");
+        let lab = Lab::with(&(edit(&system, "step = 0.1", step) + adaptive));
+        place(&lab, "integrator2", "a", |xml| edit(&xml, handles, ""));
+        place(&lab, "integrator2", "b", |xml| xml);
+        lab
+    };
+    let lab = ring("step = 1e-3");
+    lab.runs(&[]);
+    let lengths: Vec<f64> = lab.energy().column("step_size").iter().map(|h| h / 1e-3).collect();
+    assert!(lengths.iter().all(|n| (n - n.round()).abs() < 1e-6 && *n > 0.5), "{lengths:?}");
+    assert!(lengths.iter().any(|n| *n > 1.5), "{lengths:?}");
+    let calls = lab.summary()["subsystems"][0]["steps"].as_u64().expect("a count");
+    assert_eq!(calls, 1000, "steps of 1 ms");
+    let x = *lab.results().column("a.x").last().expect("a row");
+    assert!((x - 1f64.cos()).abs() < 0.01, "{x}");
+    let ran = ring("").run(&[]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    for part in ["`a` supports one step size only", "Set `step` in `[simulation]`"] {
+        assert!(ran.err.contains(part), "`{part}` in {}", ran.err);
+    }
+}

@@ -3,6 +3,7 @@
 mod auto;
 mod bad_options;
 mod bad_systems;
+mod bonds;
 mod c_fmus;
 mod cases;
 mod compare;

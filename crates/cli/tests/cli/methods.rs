@@ -95,7 +95,8 @@ fn ecco_spends_fewer_steps_for_less_residual() {
 fn the_meter_follows_the_chosen_rule() {
     let of = |method: &str| run(method).0["bonds"][0].clone();
     let (rectangle, trapezoid) = (of("meter = \"rectangle\""), of("meter = \"trapezoid\""));
-    assert_eq!(rectangle, of(""), "the rectangle is the default");
+    assert_eq!(of(""), of("meter = \"held\""), "what was held is the default");
+    assert_eq!(of("")["endpoint_residual"], rectangle["endpoint_residual"]);
     assert_eq!(rectangle["endpoint_residual"], trapezoid["endpoint_residual"]);
     assert_ne!(rectangle["residual"], trapezoid["residual"]);
 }

@@ -111,6 +111,7 @@ fn the_summary_has_its_documented_fields() {
         "/bonds/0",
         &[
             "name",
+            "pseudo",
             "ports",
             "transmitted",
             "exchanged",
@@ -119,7 +120,7 @@ fn the_summary_has_its_documented_fields() {
             "residual_share",
             "endpoint_residual",
             "mean_power",
-            "power_error_bar",
+            "half_mean_residual_power",
             "worst_power",
             "worst_time",
             "spikes",

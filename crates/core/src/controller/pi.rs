@@ -24,6 +24,11 @@ pub struct Pi {
     opened: bool,
     /// 0: the newest error decides; 1: the one before it (the literal index of sadjina2020 eq. 13).
     pub age: u8,
+    /// While all errors were exactly 0, the next step is at most this share of the time so far, and no shorter than the last one: where
+    /// nothing has moved yet, an error of 0 says nothing about the step. `None`: it grows the most, as the papers' rule says.
+    pub rest_share: Option<f64>,
+    /// Time in which all errors were exactly 0, in seconds; `None` once one was not.
+    at_rest: Option<f64>,
     /// Logarithm of what the last error counts as at least; see [`Pi::set_error_floor`].
     ln_error_floor: f64,
     /// Logarithms of the two last errors, newest first.
@@ -43,6 +48,10 @@ impl Pi {
     /// What the last error counts as at least, where nothing else is said.
     pub const ERROR_FLOOR: f64 = 1e-3;
 
+    /// Where nothing has moved for a time t, steps of t/100: 100 ln(T/h) steps cross a run of length T at rest, and what then begins
+    /// to move meets a step of 1 % of the time before it.
+    pub const REST_SHARE: f64 = 0.01;
+
     /// ECCO with the gains of sadjina2017.
     pub fn ecco(first_step: f64, limits: StepBounds) -> Self {
         Pi {
@@ -54,6 +63,8 @@ impl Pi {
             opening_rate: None,
             opened: false,
             age: 0,
+            rest_share: None,
+            at_rest: Some(0.0),
             ln_error_floor: Self::ERROR_FLOOR.ln(),
             past: [0.0; 2],
         }
@@ -87,11 +98,13 @@ impl Checkpointed for Pi {
     fn save(&self, tape: &mut Checkpoint) {
         tape.extend(&self.past);
         tape.push(f64::from(u8::from(self.opened)));
+        tape.push(self.at_rest.unwrap_or(f64::NAN));
     }
 
     fn load(&mut self, tape: &mut Checkpoint) {
         tape.fill(&mut self.past);
         self.opened = tape.pull() != 0.0;
+        self.at_rest = Some(tape.pull()).filter(|t| !t.is_nan());
     }
 }
 
@@ -109,10 +122,14 @@ impl StepController for Pi {
         };
         self.past = [e, last];
         self.opened |= e > OPENED.ln();
-        let limits = match self.opening_rate.filter(|_| !self.opened) {
+        self.at_rest = self.at_rest.filter(|_| estimate.norm == 0.0).map(|time| time + h);
+        let mut limits = match self.opening_rate.filter(|_| !self.opened) {
             Some(max_rate) => StepBounds { max_rate, ..self.limits },
             None => self.limits,
         };
+        if let (Some(time), Some(share)) = (self.at_rest, self.rest_share) {
+            limits.max_step = limits.max_step.min((share * time).max(h)).max(limits.min_step);
+        }
         Decision::Accept { next_h: limits.apply(factor, h) }
     }
 
@@ -120,9 +137,13 @@ impl StepController for Pi {
         self.limits.min_step
     }
 
-    /// What comes after a discontinuity is new: a tenth of the step before, and no past.
+    /// What comes after a discontinuity is new: a tenth of the step before, and no past; as at the start if nothing has moved so far.
     fn restart(&mut self, h: f64) -> f64 {
         self.past = [0.0; 2];
+        if let (Some(time), Some(_)) = (&mut self.at_rest, self.rest_share) {
+            *time = 0.0;
+            return self.first().min(h);
+        }
         (0.1 * h).max(self.limits.min_step)
     }
 }
@@ -152,12 +173,26 @@ mod tests {
     #[test]
     fn zero_grows_the_most_and_nonsense_shrinks_the_most() {
         let mut c = Pi::ecco(1e-3, LIMITS);
-        assert_eq!(next(&mut c, 0.0), 1.5e-3);
         assert_eq!(next(&mut c, f64::NAN), 0.2e-3);
+        assert_eq!(next(&mut c, 0.0), 1.5e-3);
         let mut literal = Pi::ecco(1e-3, LIMITS);
         literal.set_error_floor(0.0);
         assert_eq!(next(&mut literal, 0.0), 1.5e-3);
         assert_eq!(next(&mut literal, 1.0), 0.2e-3, "the papers' rule after an error of exactly 0");
+    }
+
+    /// An error of exactly 0 while nothing moved made steps grow to the largest one before the motion began.
+    #[test]
+    fn where_nothing_has_moved_steps_follow_the_time_at_rest() {
+        let mut c = Pi { rest_share: Some(Pi::REST_SHARE), ..Pi::ecco(1e-3, LIMITS) };
+        for _ in 0..100 {
+            assert_eq!(next(&mut c, 0.0), 1e-3, "up to 0.1 s");
+        }
+        // By hand: 101 steps of 1 ms are 1 % of 0.101 s.
+        assert!((next(&mut c, 0.0) - 1.01e-3).abs() < 1e-15);
+        assert_eq!(c.restart(2e-3), 1e-3, "as at the start");
+        assert!(next(&mut c, 1e-9) > 1.4e-3, "something moved");
+        assert_eq!(next(&mut c, 0.0), 1.5e-3, "and later zeros count as always");
     }
 
     #[test]

@@ -3,7 +3,10 @@
 mod energy;
 mod nepce;
 
-pub use energy::{EffortSide, EffortTerm, EnergyCorrection, Form, mu_by_rule};
+pub use energy::{
+    EffortGiver, EffortSide, EffortTerm, EnergyCorrection, Flow, Form, GiverRule, ResidualInputs, ZetaRule,
+    mu_by_rule,
+};
 pub use nepce::{Nepce, StepRatio};
 
 use crate::checkpoint::{Checkpoint, Checkpointed};
@@ -28,10 +31,28 @@ pub trait InputCorrection: Checkpointed {
     /// Forgets the past of the inputs that an event reaches.
     fn restart(&mut self, reached: &Reached<'_>);
 
+    /// What it did in the last accepted step and remembers of it, by bond; appended to `list`, whose capacity is enough.
+    fn states(&self, _list: &mut Vec<(usize, CorrectionState)>) {}
+
     /// What was done to each corrected bond, for corrections that work on bonds.
     fn reports(&self) -> Vec<(usize, CorrectionReport)> {
         Vec::new()
     }
+}
+
+/// What an energy correction did to a bond in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CorrectionState {
+    /// |f_corr| in the step, in the unit of the effort.
+    pub force: f64,
+    /// ζ of the step, in J (rodriguez2022 eq. 13).
+    pub zeta: f64,
+    /// 𝒰 at its end, in J (eq. 16).
+    pub uncorrected: f64,
+    /// The mean μ of those that give the effort.
+    pub mu: f64,
+    /// A cap or the rate limit cut the correction.
+    pub capped: bool,
 }
 
 /// What an energy correction did to a bond. Counts are numbers, so that they fit on a tape.
@@ -45,7 +66,7 @@ pub struct CorrectionReport {
     pub uncorrected: f64,
     /// Steps.
     pub steps: f64,
-    /// Steps in which the cap cut the correction.
+    /// Steps in which a cap or the rate limit cut the correction.
     pub capped: f64,
     /// Steps without correction, because nothing moved.
     pub idle: f64,

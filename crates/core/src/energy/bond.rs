@@ -31,6 +31,15 @@ pub struct Bonds {
     pub ports: Vec<Port>,
     /// Every bond as a range of ports.
     pub bonds: Vec<Range<usize>>,
+    /// Bonds whose products are no powers: "W" and "J" stand for their own unit and its integral.
+    pub pseudo: Vec<bool>,
+}
+
+impl Bonds {
+    /// Whether the products of a port are powers.
+    pub fn is_power(&self, port: usize) -> bool {
+        !self.bonds.iter().zip(&self.pseudo).any(|(ports, pseudo)| *pseudo && ports.contains(&port))
+    }
 }
 
 /// What a port did in one step.

@@ -2,18 +2,32 @@
 
 use super::bond::{BondFlow, Bonds, PortFlow, Term};
 use crate::checkpoint::{Checkpoint, Checkpointed};
+use crate::hold::HeldInputs;
 use crate::step::StepRecord;
 use crate::subsystem::Span;
 use std::ops::Range;
 
-/// How the residual energy of a step is summed.
+/// How the energy of a (sub-)step of length h is computed from its power `s·ratio·ũ·y`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Quadrature {
-    /// Power at the end of each (sub-)step times its length.
+    /// `∫ ũ y dτ` with the polynomial ũ that was held and y on the straight line between its values at both ends: exact in what was
+    /// held, of second order in y.
     #[default]
+    Held,
+    /// Power at the end of each (sub-)step times its length (the papers' sums). Of first order: the residual of a zero-order hold
+    /// comes out about twice as large as it is.
     Rectangle,
     /// The mean of the powers at both ends times its length.
     Trapezoid,
+}
+
+/// `∫ ũ (1 - τ/h) dτ / h` and `∫ ũ τ/h dτ / h` of input `i` over `h`: what y at the start and at the end is weighted with.
+#[inline]
+fn weights(held: &HeldInputs, i: usize, h: f64) -> [f64; 2] {
+    let half = 0.5 * held.value[i];
+    let Some(&slope) = held.slope.get(i) else { return [half; 2] };
+    let curvature = held.curvature.get(i).copied().unwrap_or(0.0);
+    [half + h * (slope / 6.0 + h * curvature / 24.0), half + h * (slope / 3.0 + h * curvature / 8.0)]
 }
 
 /// Running sums of a bond since the start of the run.
@@ -25,7 +39,7 @@ pub struct BondSum {
     pub residual_abs: f64,
     /// Σ δP·h at the end points, in J: the papers' ΔE.
     pub endpoint_residual: f64,
-    /// Σ |δP|·h at the end points, in J; half its mean is the error bar of the power (sadjina2017 eq. 13).
+    /// Σ |δP|·h at the end points, in J; half its mean over time estimates the error of the power (sadjina2017 eq. 13).
     pub endpoint_residual_abs: f64,
     /// Σ P_12·h, in J.
     pub transmitted: f64,
@@ -52,7 +66,7 @@ pub struct Meter {
     ports_of: Vec<Vec<usize>>,
     /// Power of each port at the end of the step, with inputs before correction.
     held_power: Vec<f64>,
-    /// Power of each port at the start of the step.
+    /// What the start of the (sub-)step has to do with its mean power, per port.
     start_power: Vec<f64>,
     /// The ledger: sums per bond over accepted steps.
     pub sums: Vec<BondSum>,
@@ -91,38 +105,56 @@ impl Meter {
         }
     }
 
-    /// Notes the power at the start of a stage, which only the trapezoid rule needs.
-    pub(crate) fn open(&mut self, bonds: &Bonds, members: &[usize], u: &[f64], y: &[f64]) {
-        if self.quadrature == Quadrature::Rectangle {
+    /// Notes what the start of a stage of length `h` has to do with its mean power: `held` is given, outputs are at `y`.
+    pub(crate) fn open(&mut self, bonds: &Bonds, members: &[usize], held: &HeldInputs, h: f64, y: &[f64]) {
+        let at_end = match self.quadrature {
+            Quadrature::Rectangle => true,
+            // Without sub-steps nothing is overwritten before the step is closed.
+            Quadrature::Held => !self.any_stepwise,
+            Quadrature::Trapezoid => false,
+        };
+        if at_end {
             return;
         }
         for &s in members {
             for &i in &self.ports_of[s] {
-                self.start_power[i] = power(&bonds.terms[bonds.ports[i].terms.clone()], u, y);
+                let terms = &bonds.terms[bonds.ports[i].terms.clone()];
+                self.start_power[i] = match self.quadrature {
+                    Quadrature::Held => terms.iter().map(|t| start_of(t, held, h, y)).sum(),
+                    _ => power(terms, &held.value, y),
+                };
             }
         }
     }
 
-    /// Adds the energy of the sub-step `part` of the subsystems in `members`.
-    pub(crate) fn sub_step(&self, bonds: &Bonds, members: &[usize], part: Span, record: &mut StepRecord) {
+    /// Adds the energy of the sub-step `part` of the subsystems in `members`, which were given `held`.
+    pub(crate) fn sub_step(
+        &self,
+        bonds: &Bonds,
+        members: &[usize],
+        held: &HeldInputs,
+        part: Span,
+        record: &mut StepRecord,
+    ) {
         for &s in members {
             for &i in &self.ports_of[s] {
                 let terms = &bonds.terms[bonds.ports[i].terms.clone()];
-                let end = power(terms, record.corrected_end(), &record.y_step);
-                record.ports[i].energy += part.h * self.mean_power(i, end);
+                let end = || power(terms, record.corrected_end(), &record.y_step);
+                let mean = match self.quadrature {
+                    Quadrature::Rectangle => end(),
+                    Quadrature::Trapezoid => 0.5 * (self.start_power[i] + end()),
+                    Quadrature::Held => {
+                        let end = |t: &Term| end_of(t, held, part.h, &record.y_step);
+                        self.start_power[i] + terms.iter().map(end).sum::<f64>()
+                    }
+                };
+                record.ports[i].energy += part.h * mean;
             }
         }
     }
 
-    fn mean_power(&self, port: usize, end: f64) -> f64 {
-        match self.quadrature {
-            Quadrature::Rectangle => end,
-            Quadrature::Trapezoid => 0.5 * (self.start_power[port] + end),
-        }
-    }
-
-    /// Closes the step: powers at its end, energies over it.
-    pub(crate) fn close(&mut self, bonds: &Bonds, record: &mut StepRecord) {
+    /// Closes the step: powers at its end, energies over it. `held` is what members were given last.
+    pub(crate) fn close(&mut self, bonds: &Bonds, held: &HeldInputs, record: &mut StepRecord) {
         if record.flows.is_empty() {
             return;
         }
@@ -131,6 +163,7 @@ impl Meter {
         match self.quadrature {
             Quadrature::Rectangle => self.fill_energy(h, ports, |_, end| end),
             Quadrature::Trapezoid => self.fill_energy(h, ports, |start, end| 0.5 * (start + end)),
+            Quadrature::Held => self.fill_held_energy(bonds, held, record),
         }
         let StepRecord { ports, flows, .. } = record;
         if self.pairs {
@@ -179,6 +212,21 @@ impl Meter {
         }
     }
 
+    /// The same by what was held.
+    fn fill_held_energy(&self, bonds: &Bonds, held: &HeldInputs, record: &mut StepRecord) {
+        let StepRecord { ports, y_prev, y_step, span, .. } = record;
+        let (h, y_prev, y_step) = (span.h, &y_prev[..], &y_step[..]);
+        for (i, (port, spec)) in ports.iter_mut().zip(&bonds.ports).enumerate() {
+            if !self.stepwise[i] {
+                let mean = |t: &Term| {
+                    let [start, end] = weights(held, t.u, h);
+                    t.factor * (start * y_prev[t.y] + end * y_step[t.y])
+                };
+                port.energy = h * bonds.terms[spec.terms.clone()].iter().map(mean).sum::<f64>();
+            }
+        }
+    }
+
     /// Enters an accepted step into the ledger.
     pub(crate) fn commit(&mut self, record: &StepRecord) {
         let span = record.span;
@@ -213,6 +261,14 @@ fn bond_flow(ports: &[PortFlow], held: &[f64]) -> BondFlow {
         flow.exchanged_power += 0.5 * port.consistent_power.abs();
     }
     flow
+}
+
+fn start_of(term: &Term, held: &HeldInputs, h: f64, y: &[f64]) -> f64 {
+    term.factor * weights(held, term.u, h)[0] * y[term.y]
+}
+
+fn end_of(term: &Term, held: &HeldInputs, h: f64, y: &[f64]) -> f64 {
+    term.factor * weights(held, term.u, h)[1] * y[term.y]
 }
 
 fn power(terms: &[Term], u: &[f64], y: &[f64]) -> f64 {

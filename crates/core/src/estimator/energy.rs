@@ -1,6 +1,6 @@
 //! The energy error norm: residual energy of every bond against a scale.
 
-use super::{Blame, ErrorEstimator, Estimate};
+use super::{Blame, ErrorEstimator, Estimate, Tells};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::energy::BondFlow;
 use crate::feed_through::Reached;
@@ -105,6 +105,17 @@ impl ErrorEstimator for Energy {
             sum += e * e;
         }
         Estimate::new((sum / step.flows.len().max(1) as f64).sqrt(), self.order)
+    }
+
+    fn tells(&self) -> Tells {
+        Tells { bonds: true, outputs: false }
+    }
+
+    fn bond_errors(&self, step: &StepView<'_>, errors: &mut [f64]) {
+        let projection = self.projection(step.span);
+        for (k, (error, flow)) in errors.iter_mut().zip(step.flows).enumerate() {
+            *error = self.error(k, flow, step.span.h, projection);
+        }
     }
 
     fn blame(&self, step: &StepView<'_>) -> Option<Blame> {

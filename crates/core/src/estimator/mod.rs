@@ -56,6 +56,15 @@ pub enum BigStep {
     Modified,
 }
 
+/// Which errors an estimator knows one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tells {
+    /// Of every bond: [`ErrorEstimator::bond_errors`].
+    pub bonds: bool,
+    /// Of every output: [`ErrorEstimator::output_errors`].
+    pub outputs: bool,
+}
+
 /// What an error is blamed on, flat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
@@ -100,6 +109,17 @@ pub trait ErrorEstimator: Checkpointed {
 
     /// The norm of an attempted step.
     fn estimate(&self, step: &StepView<'_>) -> Estimate;
+
+    /// Which errors it knows one by one.
+    fn tells(&self) -> Tells {
+        Tells::default()
+    }
+
+    /// The error of every bond of an attempted step with respect to its tolerance, into `errors`, if it tells.
+    fn bond_errors(&self, _step: &StepView<'_>, _errors: &mut [f64]) {}
+
+    /// The estimated error of every output of an attempted step in its unit, into `errors`, NaN without one, if it tells.
+    fn output_errors(&self, _step: &StepView<'_>, _errors: &mut [f64]) {}
 
     /// What contributes most to the norm.
     fn blame(&self, _step: &StepView<'_>) -> Option<Blame> {

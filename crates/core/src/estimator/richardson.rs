@@ -1,6 +1,6 @@
 //! Richardson's error estimate and its modification for co-simulation: two small steps against a big one.
 
-use super::{BigStep, Blame, ErrorEstimator, Estimate};
+use super::{BigStep, Blame, ErrorEstimator, Estimate, Tells};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::feed_through::{Reached, Structure};
 use crate::network::Network;
@@ -197,6 +197,16 @@ impl ErrorEstimator for Richardson {
         let lowest = self.outputs.iter().map(order).fold(f64::INFINITY, f64::min);
         let n = self.tolerance.len().max(1) as f64;
         Estimate::new((sum / n).sqrt(), if lowest.is_finite() { lowest } else { 2.0 })
+    }
+
+    fn tells(&self) -> Tells {
+        Tells { bonds: false, outputs: true }
+    }
+
+    fn output_errors(&self, step: &StepView<'_>, errors: &mut [f64]) {
+        if !self.errors(step, errors) {
+            errors.fill(f64::NAN);
+        }
     }
 
     fn blame(&self, step: &StepView<'_>) -> Option<Blame> {

@@ -188,6 +188,19 @@ impl Candidate {
         }
     }
 
+    /// How much of what feeds through to output o is known: confidences, weighted by what each input does to it.
+    fn trust(&self, o: usize) -> f64 {
+        let (first, m) = (2 * self.inputs.len(), self.unknowns());
+        let (mut known, mut all) = (0.0, 0.0);
+        for k in (0..self.fed).filter(|k| self.possible[o * self.fed + k]) {
+            let at = first + k;
+            let weight = self.gain(o, k).abs() * self.information[at * m + at].sqrt();
+            known += self.confidence[o * self.fed + k] * weight;
+            all += weight;
+        }
+        if all > 0.0 { known / all } else { 0.0 }
+    }
+
     fn unknowns(&self) -> usize {
         self.z.len()
     }
@@ -443,6 +456,18 @@ impl Identifier {
     /// Whether the outputs of member `s` are improved by what was found.
     pub(crate) fn improves_member(&self, s: usize) -> bool {
         self.candidates.iter().any(|c| c.member == s && c.role == Role::Improved)
+    }
+
+    /// Members whose feed-through is identified.
+    pub fn members(&self) -> impl Iterator<Item = usize> + '_ {
+        self.candidates.iter().map(|c| c.member)
+    }
+
+    /// How much of what feeds through to `output` (flat) is already put right, from 0 to 1.
+    pub fn trust(&self, output: usize) -> f64 {
+        let place = |c: &Candidate| c.outputs.iter().position(|&o| o == output);
+        let mut improved = self.candidates.iter().filter(|c| c.role == Role::Improved);
+        improved.find_map(|c| Some(c.trust(place(c)?))).unwrap_or(0.0)
     }
 
     /// `y += confidence · D · defect`, `defect` being how far each input of member `s` is from what acted on it.

@@ -1,10 +1,12 @@
 //! How inputs are held over a step: the past at communication points → a polynomial on the span.
 
 pub mod defects;
+mod dithered;
 pub(crate) mod output_derivatives;
 mod polynomial;
 mod variable;
 
+pub use dithered::Dithered;
 pub use polynomial::Polynomial;
 pub(crate) use polynomial::lagrange;
 pub use variable::{InputFeed, VariableOrder};

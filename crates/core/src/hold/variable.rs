@@ -1,5 +1,6 @@
 //! A hold whose order follows each signal: as high as it pays, as low as it must be.
 
+use super::dithered::{Bits, smooth_rate};
 use super::polynomial::{Weights, weights};
 use super::{HeldInputs, Hold};
 use crate::checkpoint::{Checkpoint, Checkpointed};
@@ -41,7 +42,7 @@ pub struct VariableOrder {
     dithers: bool,
     means: bool,
     /// The sign of the dither, from a sequence of bits.
-    bits: u64,
+    bits: Bits,
     counts: Vec<[u64; 3]>,
 }
 
@@ -49,7 +50,6 @@ pub struct VariableOrder {
 const MEMORY: f64 = 0.8;
 /// The dither over h·rms(du/dt).
 const DITHER: f64 = 0.01;
-const SEED: u64 = 0x2545_F491_4F6C_DD1D;
 
 impl VariableOrder {
     /// `limit[i]` is the highest order of input i, `feed[i]` what its subsystem is given; `known` inputs follow known signals.
@@ -71,7 +71,7 @@ impl VariableOrder {
             dithers: feed.contains(&InputFeed::Dithered),
             means: feed.iter().any(|f| matches!(f, InputFeed::Mean | InputFeed::Dithered)),
             feed,
-            bits: SEED,
+            bits: Bits::SEED,
             counts: vec![[0; 3]; n],
         };
         hold.restart(&Reached::Everything);
@@ -79,9 +79,7 @@ impl VariableOrder {
     }
 
     fn dither(&self, i: usize, h: f64) -> f64 {
-        // Every input has its own bit of the sequence.
-        let sign = if (self.bits.rotate_left(i as u32 * 7) >> 63) == 0 { 1.0 } else { -1.0 };
-        sign * DITHER * h * self.rate[i].sqrt()
+        self.bits.sign(i) * DITHER * h * self.rate[i].sqrt()
     }
 }
 
@@ -90,7 +88,7 @@ impl Checkpointed for VariableOrder {
         self.order.iter().for_each(|&m| tape.push(f64::from(m)));
         self.smoothed.iter().for_each(|j| tape.extend(j));
         tape.extend(&self.rate);
-        tape.push(f64::from_bits(self.bits));
+        self.bits.save(tape);
         self.counts.iter().flatten().for_each(|&n| tape.push(n as f64));
     }
 
@@ -98,7 +96,7 @@ impl Checkpointed for VariableOrder {
         self.order.iter_mut().for_each(|m| *m = tape.pull() as u8);
         self.smoothed.iter_mut().for_each(|j| tape.fill(j));
         tape.fill(&mut self.rate);
-        self.bits = tape.pull().to_bits();
+        self.bits = Bits::load(tape);
         self.counts.iter_mut().flatten().for_each(|n| *n = tape.pull() as u64);
     }
 }
@@ -194,13 +192,9 @@ impl Hold for VariableOrder {
         }
         if self.dithers {
             for (rate, jump) in self.rate.iter_mut().zip(zero) {
-                let slope = jump / step.span.h;
-                *rate = if *rate == 0.0 { slope * slope } else { 0.95 * *rate + 0.05 * slope * slope };
+                smooth_rate(rate, *jump, step.span.h);
             }
-            // Marsaglia's xorshift.
-            self.bits ^= self.bits << 13;
-            self.bits ^= self.bits >> 7;
-            self.bits ^= self.bits << 17;
+            self.bits.advance();
         }
     }
 

@@ -16,7 +16,7 @@ use crate::units::Unit;
 use bonds::Sides;
 use feeds::Fed;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The names behind the indices of a [`Network`].
 #[derive(Clone, Debug, Default)]
@@ -49,6 +49,8 @@ pub struct NetworkBuilder {
     connections: Vec<ConnectionSpec>,
     externals: Vec<(VariableName, Signal)>,
     bonds: Vec<BondSpec>,
+    /// Bonds that are no power bonds.
+    pseudo: BTreeSet<usize>,
     records: Vec<VariableName>,
     /// How often the nearest name was searched for.
     searches: Cell<usize>,
@@ -113,6 +115,12 @@ impl NetworkBuilder {
     pub fn external(mut self, input: VariableName, signal: Signal) -> Self {
         self.externals.push((input, signal));
         self
+    }
+
+    /// Adds a bond whose products are no powers, such as of temperature and heat flow: they keep their own unit, whatever that is.
+    pub fn pseudo_bond(mut self, bond: BondSpec) -> Self {
+        self.pseudo.insert(self.bonds.len());
+        self.bond(bond)
     }
 
     /// Adds a power bond.

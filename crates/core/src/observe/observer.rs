@@ -1,5 +1,6 @@
 //! Who watches a run: recorders, progress, callbacks.
 
+use crate::correction::CorrectionState;
 use crate::estimator::Estimate;
 use crate::step::StepView;
 
@@ -43,8 +44,23 @@ pub struct StepReport<'a> {
     pub over_tolerance: bool,
     /// The input that limited it, if the driving estimator tells.
     pub limited_by: Option<usize>,
+    /// The largest error norm of the attempts that were taken back before it; NaN if there were none.
+    pub rejected_norm: f64,
+    /// What is recorded on request.
+    pub details: Details<'a>,
     /// It ends at a discontinuity: [`Observer::event`] follows, with the limits from the right at the same time.
     pub event_follows: bool,
+}
+
+/// What [`Settings::details`](crate::run::Settings::details) asks for.
+#[derive(Clone, Copy, Default)]
+pub struct Details<'a> {
+    /// The error of every bond with respect to its tolerance, where an estimator tells; else empty.
+    pub bond_errors: &'a [f64],
+    /// The estimated error of every output in its unit, where an estimator tells, NaN in steps without one; else empty.
+    pub output_errors: &'a [f64],
+    /// What a correction of bonds is about to do, by bond.
+    pub corrections: &'a [(usize, CorrectionState)],
 }
 
 /// The limits from the right at a discontinuity; those from the left were the end of the step that was reported last, with

@@ -144,6 +144,8 @@ impl Engine {
     ) -> Result<f64, RunError> {
         self.statistics.rejected += 1;
         tries.rejections += 1;
+        let norm = self.record.estimates.first().map_or(f64::NAN, |e| e.norm);
+        self.rejected_norm = self.rejected_norm.max(norm);
         let shorter = self.clock.pace().shorter(h, retry_h).filter(|h| h.is_finite() && *h > 0.0);
         match shorter {
             Some(retry_h) if tries.rejections <= MAX_REJECTIONS => {
@@ -209,7 +211,7 @@ impl Engine {
                 &mut self.record,
             );
             self.exchange.note_orders(self.policies.extrapolation.as_ref(), &mut self.record);
-            self.meter.close(&self.network.bonds, &mut self.record);
+            self.meter.close(&self.network.bonds, &self.exchange.held, &mut self.record);
             self.estimate();
         }
         Ok(swept)
@@ -224,6 +226,19 @@ impl Engine {
         let view = self.record.view(&self.network, self.doubled());
         self.policies.estimate(&view, &mut estimates);
         self.record.estimates = estimates;
+        if self.settings.details {
+            self.tell();
+        }
+    }
+
+    /// Notes the errors of bonds and outputs one by one.
+    #[inline(never)] // Most runs do not ask for them.
+    fn tell(&mut self) {
+        let [mut bonds, mut outputs] =
+            [&mut self.record.bond_errors, &mut self.record.output_errors].map(std::mem::take);
+        let view = self.record.view(&self.network, self.doubled());
+        self.policies.tell(&view, &mut bonds, &mut outputs);
+        (self.record.bond_errors, self.record.output_errors) = (bonds, outputs);
     }
 
     /// Crosses a span with all members, and makes outputs belong to inputs at its end.

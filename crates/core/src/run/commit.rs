@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::energy::{BondFlow, BondWatch};
 use crate::error::RunError;
-use crate::observe::{Flow, Observer, Peak, StepReport};
+use crate::observe::{Details, Flow, Observer, Peak, StepReport};
 use crate::subsystem::{Span, StepEvent};
 use crate::time::Arrival;
 
@@ -48,6 +48,12 @@ impl Engine {
         let doubled = pair.as_ref().and_then(|pair| pair.seen(exchange));
         let view = record.view(network, doubled);
         policies.commit(&view, record, exchange);
+        if self.settings.details
+            && let Some(correction) = &self.policies.correction
+        {
+            self.record.corrections.clear();
+            correction.states(&mut self.record.corrections);
+        }
         Ok(())
     }
 
@@ -67,6 +73,7 @@ impl Engine {
         self.terminated = ended.map(|&(member, _)| (member, span.end));
         let is_event =
             (arrival.is_discontinuity() || !self.record.eventful.is_empty()) && self.terminated.is_none();
+        let rejected_norm = std::mem::replace(&mut self.rejected_norm, f64::NAN);
         let view = self.record.view(&self.network, self.doubled());
         let flow = observer.accepted(
             &view,
@@ -77,6 +84,12 @@ impl Engine {
                 probes: &self.record.probes,
                 rejections,
                 over_tolerance,
+                rejected_norm,
+                details: Details {
+                    bond_errors: &self.record.bond_errors,
+                    output_errors: &self.record.output_errors,
+                    corrections: &self.record.corrections,
+                },
                 limited_by: self.record.estimates.first().and_then(|e| e.limited_by),
                 event_follows: is_event && place == Place::Last,
             },

@@ -20,7 +20,7 @@ pub use snapshot::Snapshot;
 use crate::correction::CorrectionReport;
 use crate::energy::{BondWatch, Meter};
 use crate::error::RunError;
-use crate::estimator::ErrorEstimator;
+use crate::estimator::{ErrorEstimator, Tells};
 use crate::feed_through::identify::Identified;
 use crate::feed_through::{AlgebraicLoop, GainReader, GainSource, LoopGain, Structure};
 use crate::network::Network;
@@ -80,6 +80,8 @@ pub struct Engine {
     failed: bool,
     /// The member that ended the simulation, and when, in s.
     terminated: Option<(usize, f64)>,
+    /// The largest error norm of the attempts that were taken back since the last accepted step; NaN if there were none.
+    rejected_norm: f64,
     /// Tells its own snapshots from others.
     identity: Arc<()>,
 }
@@ -114,6 +116,8 @@ impl Engine {
             defects: policies.need_defects(),
             means: policies.extrapolation.gives_means(),
             estimators: policies.estimators.len(),
+            told: policies.told(&settings),
+            details: settings.details,
         };
         let order = policies.extrapolation.max_order();
         let mut exchange = Exchange::new(&network, &policies.schedule, order, &needs);
@@ -148,6 +152,7 @@ impl Engine {
             replaced: Replaced::default(),
             failed: false,
             terminated: None,
+            rejected_norm: f64::NAN,
             identity: Arc::new(()),
             network,
             policies,
@@ -303,6 +308,11 @@ impl Engine {
     /// Where the residual power rose far above its own level.
     pub fn watch(&self) -> &BondWatch {
         &self.watch
+    }
+
+    /// Which errors observers see one by one.
+    pub fn told(&self) -> Tells {
+        self.policies.told(&self.settings)
     }
 
     /// What the correction did, bond by bond.

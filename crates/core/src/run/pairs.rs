@@ -201,7 +201,7 @@ impl Engine {
         self.record.y_fresh.copy_from_slice(&y);
         self.network.wiring.gather(&y, &mut self.record.fresh);
         self.network.externals_before(self.record.span.end, &mut self.record.fresh);
-        self.meter.close(&self.network.bonds, &mut self.record);
+        self.meter.close(&self.network.bonds, &self.exchange.held, &mut self.record);
         if let Some(pair) = &mut self.pair {
             pair.improved = y;
         }

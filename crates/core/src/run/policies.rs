@@ -1,9 +1,10 @@
 //! What decides how a run is made; each part is independent of the others. The loop names each of them once, here.
 
+use super::settings::Settings;
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::controller::StepController;
 use crate::correction::InputCorrection;
-use crate::estimator::{ErrorEstimator, Estimate};
+use crate::estimator::{ErrorEstimator, Estimate, Tells};
 use crate::feed_through::Reached;
 use crate::feed_through::identify::Identifier;
 use crate::hold::Hold;
@@ -39,6 +40,24 @@ impl Policies {
         self.extrapolation.needs_defects() || self.estimators.iter().any(|e| e.needs_defects())
     }
 
+    /// The errors that some estimator knows one by one, where details are recorded.
+    pub(super) fn told(&self, settings: &Settings) -> Tells {
+        let any = |knows: fn(Tells) -> bool| {
+            settings.details && self.estimators.iter().any(|estimator| knows(estimator.tells()))
+        };
+        Tells { bonds: any(|tells| tells.bonds), outputs: any(|tells| tells.outputs) }
+    }
+
+    /// Errors of bonds and outputs, by the first estimator that knows them.
+    pub(super) fn tell(&self, step: &StepView<'_>, bonds: &mut [f64], outputs: &mut [f64]) {
+        if let Some(estimator) = self.estimators.iter().find(|e| e.tells().bonds) {
+            estimator.bond_errors(step, bonds);
+        }
+        if let Some(estimator) = self.estimators.iter().find(|e| e.tells().outputs) {
+            estimator.output_errors(step, outputs);
+        }
+    }
+
     /// The estimator that drives the step size.
     pub(super) fn driving(&self) -> Option<&dyn ErrorEstimator> {
         self.estimators.first().map(Box::as_ref)
@@ -62,7 +81,7 @@ impl Policies {
     /// Everybody learns from an accepted step.
     pub(super) fn commit(&mut self, step: &StepView<'_>, record: &StepRecord, exchange: &Exchange) {
         if let Some(correction) = &mut self.correction {
-            correction.commit(step);
+            correction.commit(&StepView { identified: self.identifier.as_ref(), ..*step });
         }
         self.extrapolation.commit(step);
         for (estimator, own) in self.estimators.iter_mut().zip(&record.estimates) {

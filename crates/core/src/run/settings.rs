@@ -40,6 +40,8 @@ pub struct Settings {
     pub allow_nonfinite: bool,
     /// Stop when the energy through a bond grows without bound.
     pub stop_runaway: bool,
+    /// Observers see errors of bonds and outputs, and what a correction does, in every step.
+    pub details: bool,
     /// Observers see ∂y/∂u in every step of the start and in a sample of the later ones, even if no policy needs it.
     pub sample_feed_through: bool,
     /// Changes of the coupling at known times, in the order of time. Steps end exactly there, and the past of what they reach is
@@ -104,7 +106,7 @@ impl Settings {
             quantum: None,
             start_up: StartUp::default(),
             bend_tolerance: 1e-4,
-            quadrature: Quadrature::Rectangle,
+            quadrature: Quadrature::default(),
             refresh: Vec::new(),
             initial: LoopRules::default(),
             loops: LoopRules::default(),
@@ -112,6 +114,7 @@ impl Settings {
             output_derivatives: false,
             allow_nonfinite: false,
             stop_runaway: true,
+            details: false,
             sample_feed_through: false,
             changes: Vec::new(),
             repeats: None,

@@ -1,7 +1,9 @@
 //! What a step was: the one place that owns its values, and the view of it that policies and observers get.
 
+use crate::correction::CorrectionState;
 use crate::energy::{BondFlow, Bonds, PortFlow};
-use crate::estimator::Estimate;
+use crate::estimator::{Estimate, Tells};
+use crate::feed_through::identify::Identifier;
 use crate::hold::defects::HoldDefects;
 use crate::network::{Network, Wiring};
 use crate::subsystem::{Span, StepEvent};
@@ -46,6 +48,11 @@ pub struct StepRecord {
     pub(crate) probes: Vec<f64>,
     /// One estimate per estimator.
     pub(crate) estimates: Vec<Estimate>,
+    /// The error of every bond, and of every output, where that is recorded and known.
+    pub(crate) bond_errors: Vec<f64>,
+    pub(crate) output_errors: Vec<f64>,
+    /// What a correction did to bonds, where that is recorded.
+    pub(crate) corrections: Vec<(usize, CorrectionState)>,
     /// The next discontinuity that a member announced, in s; infinite if none did.
     pub(crate) announced: f64,
     /// Members that met a discontinuity, and whether it has still to be handled.
@@ -59,6 +66,10 @@ pub(crate) struct BufferNeeds {
     pub defects: bool,
     pub means: bool,
     pub estimators: usize,
+    /// Errors that are recorded one by one.
+    pub told: Tells,
+    /// What a correction does is recorded.
+    pub details: bool,
 }
 
 impl StepRecord {
@@ -86,6 +97,9 @@ impl StepRecord {
             order_was_settled: false,
             probes: vec![0.0; network.n_probes],
             estimates: vec![Estimate::NONE; needs.estimators],
+            bond_errors: sized(network.bonds.bonds.len(), needs.told.bonds),
+            output_errors: sized(ny, needs.told.outputs),
+            corrections: Vec::with_capacity(if needs.details { network.bonds.bonds.len() } else { 0 }),
             announced: f64::INFINITY,
             eventful: Vec::with_capacity(network.members.len()),
         }
@@ -138,6 +152,7 @@ impl StepRecord {
             held_order: self.order_changed.then_some(&self.held_order[..]),
             external: &network.is_external,
             doubled,
+            identified: None,
             after_restart: self.after_restart,
         }
     }
@@ -179,6 +194,8 @@ pub struct StepView<'a> {
     pub external: &'a [bool],
     /// The big step over this and the last step, if one was made: in the second small step of a pair only.
     pub doubled: Option<Doubled<'a>>,
+    /// What was identified of feed-through up to the start of this step, where a step is learned from.
+    pub identified: Option<&'a Identifier>,
     /// The step follows a start or an event: there is no past.
     pub after_restart: bool,
 }

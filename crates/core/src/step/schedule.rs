@@ -179,6 +179,32 @@ impl Schedule {
         schedule
     }
 
+    /// What `input` sees of `output` in the step in which both are computed, and whether they exchange at every sub-step.
+    pub fn seen(&self, input: usize, output: usize) -> (Seen, bool) {
+        let holds = |list: &[Range<usize>]| list.iter().any(|range| range.contains(&input));
+        let Some(stage) = self.stages.iter().find(|stage| holds(&stage.inputs)) else {
+            return (Seen::Held, false);
+        };
+        // What is special stands after what is held.
+        let source = stage.sources.iter().rev().find(|(range, _)| range.contains(&input)).map(|(_, s)| *s);
+        match source {
+            None | Some(InputSource::Held | InputSource::External(_)) => (Seen::Held, false),
+            Some(InputSource::HeldInGroup) => (Seen::Held, true),
+            Some(InputSource::Latest) => (Seen::Latest, self.is_inner(input)),
+            Some(InputSource::Between) => (Seen::Between, false),
+            Some(InputSource::BetweenInGroup) => (Seen::Between, true),
+            Some(InputSource::Mixed(k)) => {
+                let has = |part: &&Part| part.sum.sources.iter().any(|(o, _)| *o == output);
+                stage.mixed[k].iter().find(has).map_or((Seen::Held, false), |part| (part.seen, part.inside))
+            }
+        }
+    }
+
+    /// Whether `input` is exchanged inside a fast group.
+    fn is_inner(&self, input: usize) -> bool {
+        self.groups.iter().flat_map(|group| &group.inner).any(|range| range.contains(&input))
+    }
+
     /// When each of `n` members first steps: the number of its stage; 0 for all if nobody sees what another one has just made.
     pub(crate) fn turns(&self, n: usize) -> Vec<usize> {
         let mut turns = vec![0; n];

@@ -58,7 +58,7 @@ impl Sweep<'_> {
                 exchange.correct(correction, &context, record);
             }
             let before = if stage.part == 0 { &record.y_prev } else { &record.y_step };
-            meter.open(&network.bonds, &stage.members, &exchange.held.value, before);
+            meter.open(&network.bonds, &stage.members, &exchange.held, part.h, before);
             let outcome = self.advance(network, stage, part, &exchange.held, record)?;
             match outcome.early {
                 Some((member, reached)) if !outcome.terminated => {
@@ -77,7 +77,7 @@ impl Sweep<'_> {
                 check_finite(stage, &record.y_step, part)?;
             }
             if stage.parts > 1 {
-                meter.sub_step(&network.bonds, &stage.members, part, record);
+                meter.sub_step(&network.bonds, &stage.members, &exchange.held, part, record);
             }
         }
         Ok(Swept::Whole)

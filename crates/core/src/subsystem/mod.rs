@@ -4,6 +4,8 @@ mod description;
 mod snapshot;
 pub mod wrapper;
 pub mod radau;
+pub mod whole_steps;
+pub mod shared_inputs;
 
 pub use description::{
     Binding, Capabilities, Causality, FeedThrough, Info, Packet, PacketKind, ValueKind, Variable,

@@ -2,7 +2,9 @@
 
 use super::{Correction, Method, effort_sides};
 use powerbond_core::controller::{Fixed, Pi, Rejecting, StepBounds, StepController};
-use powerbond_core::correction::{EffortSide, EnergyCorrection, Form, InputCorrection, Nepce, StepRatio};
+use powerbond_core::correction::{
+    EffortSide, EnergyCorrection, Flow, Form, InputCorrection, Nepce, ResidualInputs, StepRatio, ZetaRule,
+};
 use powerbond_core::estimator::{
     BigStep, Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
 };
@@ -60,10 +62,21 @@ pub const CORRECTIONS: &[Row<Make<dyn InputCorrection>>] = &[
     Row {
         name: "energy, capped",
         make: |case| {
-            let capped =
-                |side| EffortSide { relative_cap: 0.2, absolute_cap: 100.0, mu: 0.3, nu: 0.2, ..side };
+            let capped = |side| EffortSide { relative_cap: 0.2, absolute_cap: 100.0, nu: 0.2, ..side };
             let sides = effort_sides(case.network).into_iter().map(capped).collect();
             Box::new(EnergyCorrection::new(sides, Form::Power))
+        },
+    },
+    Row {
+        name: "energy, other options",
+        make: |case| {
+            let limited = |side| EffortSide { rate_limit: 1e3, ..side };
+            let sides = effort_sides(case.network).into_iter().map(limited).collect();
+            let mut correction = EnergyCorrection::new(sides, Form::Power);
+            correction.zeta = ZetaRule::Trapezoid;
+            correction.flow = Flow::Predicted;
+            correction.residual = ResidualInputs::Held;
+            Box::new(correction)
         },
     },
 ];

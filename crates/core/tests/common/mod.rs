@@ -8,7 +8,8 @@ pub mod rows;
 pub mod bits;
 
 use matrix::Case;
-use powerbond_core::correction::{EffortSide, EffortTerm, Form};
+use powerbond_core::correction::{EffortGiver, EffortSide, EffortTerm, Form};
+use powerbond_core::energy::Term;
 use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::hold::{Hold, InputFeed, Polynomial, VariableOrder};
 use powerbond_core::network::{BondSpec, Member, Names, Network, NetworkBuilder, PortSpec, VariableName};
@@ -137,8 +138,17 @@ pub enum Correction {
 fn effort_sides(network: &Network) -> Vec<EffortSide> {
     let side = |(bond, ports): (usize, &std::ops::Range<usize>)| {
         let terms = &network.bonds.terms[network.bonds.ports[ports.end - 1].terms.clone()];
-        let terms = terms.iter().map(|t| EffortTerm { effort: t.u, flow: t.y, factor: -t.factor }).collect();
-        EffortSide { bond, terms, mu: 0.5, nu: 0.25, relative_cap: 1.0, absolute_cap: f64::INFINITY }
+        let giver = EffortGiver { mu: 0.5, belongs: true, flow_input: None };
+        let givers = |input: usize| vec![giver; network.wiring.sources(input).count()];
+        let term = |t: &Term| EffortTerm { effort: t.u, flow: t.y, factor: -t.factor, givers: givers(t.u) };
+        EffortSide {
+            bond,
+            terms: terms.iter().map(term).collect(),
+            nu: 0.25,
+            relative_cap: 1.0,
+            absolute_cap: f64::INFINITY,
+            rate_limit: f64::INFINITY,
+        }
     };
     network.bonds.bonds.iter().enumerate().map(side).collect()
 }

@@ -3,6 +3,7 @@
 use super::experiment::Experiment;
 use super::record::recorded;
 use super::scenario::Effects;
+use super::shares::Shares;
 use super::subsystems::{self, SharedLog, Trials};
 use super::timing::{Timed, Timing};
 use super::{declared, open_ends};
@@ -11,9 +12,7 @@ use crate::error::Collector;
 use crate::number::short;
 use crate::source::At;
 use crate::system::{BondPort, SimulatorSpec, System, Tables, misfit, open_fmu};
-use powerbond_core::network::{
-    BondSpec, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
-};
+use powerbond_core::network::{BondSpec, Names, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::subsystem::{Causality, Setup, ValueKind};
 use powerbond_core::time::signal::Signal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +39,8 @@ impl<'a> Coupled<'a> {
         let mut warnings = experiment.notes(system);
         warnings.extend(system.notes.iter().cloned());
         let log = SharedLog::default();
-        let (builder, timings) = simulators(system, trials, &log, &mut warnings)?;
+        let shares = Shares::of(system)?;
+        let (builder, timings) = simulators(system, &shares, trials, &log, &mut warnings)?;
         let mut problems = Collector::new();
         let mut recorded = problems.keep_or(Vec::new(), recorded(system, &builder));
         leave_out_unreadable(&builder, experiment, &mut recorded, &mut warnings);
@@ -51,7 +51,8 @@ impl<'a> Coupled<'a> {
             }
             None => Effects::default(),
         };
-        let builder = couple(system, builder, &mut effects, experiment, &mut problems, &mut warnings);
+        let builder =
+            couple(system, &shares, builder, &mut effects, experiment, &mut problems, &mut warnings);
         let builder = recorded.iter().cloned().fold(builder, NetworkBuilder::record);
         let built = builder.build().map_err(|errors| system.refused(&errors));
         let built = problems.keep(built);
@@ -67,6 +68,7 @@ impl<'a> Coupled<'a> {
 /// Makes every subsystem, in name order, each with something that takes its time.
 fn simulators(
     system: &System,
+    shares: &Shares,
     trials: Trials,
     log: &SharedLog,
     warnings: &mut Vec<String>,
@@ -80,7 +82,7 @@ fn simulators(
         let made = subsystems::make(system, spec, trials, log, warnings)
             .and_then(|made| declared::apply(spec, made));
         if let Some(simulator) = problems.keep(made) {
-            let (timed, timing) = Timed::new(simulator);
+            let (timed, timing) = Timed::new(shares.apply(system, &spec.name.value, simulator));
             timings.push(timing);
             builder = builder.subsystem(&spec.name.value, Box::new(timed));
         }
@@ -142,6 +144,7 @@ fn leave_out_unreadable(
 /// Adds connections, external inputs and bonds.
 fn couple(
     system: &System,
+    shares: &Shares,
     mut builder: NetworkBuilder,
     effects: &mut Effects,
     experiment: Experiment,
@@ -149,12 +152,16 @@ fn couple(
     warnings: &mut Vec<String>,
 ) -> NetworkBuilder {
     for c in &system.connections {
-        builder = builder.connection(ConnectionSpec {
-            from: c.from.iter().map(|(name, gain)| (name.value.clone(), *gain)).collect(),
-            to: c.to.value.clone(),
-            offset: c.offset,
-            convert_units: c.convert_units,
-        });
+        builder = shares.split(c).into_iter().fold(builder, NetworkBuilder::connection);
+    }
+    for event in system.scenario.iter().flat_map(|scenario| &scenario.events) {
+        if shares.is_shared(&event.variable.value) {
+            let message = format!(
+                "the connections of `{}` are shares of bonds: change the outputs that feed it instead",
+                event.variable.value
+            );
+            problems.add(Error::input(event.variable.place(), message));
+        }
     }
     let mut tables = problems.keep_or(Tables::default(), items_of_inputs(system));
     for (name, signal) in &system.inputs {
@@ -200,13 +207,14 @@ fn couple(
     let plain = |names: &[At<VariableName>]| names.iter().map(|n| n.value.clone()).collect();
     for bond in &system.bonds {
         let port = |p: &BondPort| PortSpec {
-            inputs: plain(&p.inputs),
+            inputs: shares.inputs(p),
             outputs: plain(&p.outputs),
             sign: p.sign.value,
             ratio: p.ratio,
         };
         let ports = bond.ports.iter().map(port).collect();
-        builder = builder.bond(BondSpec { name: bond.name.value.clone(), ports });
+        let spec = BondSpec { name: bond.name.value.clone(), ports };
+        builder = if bond.pseudo { builder.pseudo_bond(spec) } else { builder.bond(spec) };
     }
     builder
 }

@@ -6,7 +6,7 @@ use super::inputs::{followed, twins};
 use super::record::{columns, port_names};
 use crate::Error;
 use crate::catalogue::controllers::Controller;
-use crate::catalogue::{self, Chosen, Class, Context, Method, is_discrete};
+use crate::catalogue::{self, Chosen, Class, Context, DITHER, Method, is_discrete};
 use powerbond_core::controller::Fixed;
 use powerbond_core::feed_through::identify::Identifier;
 use powerbond_core::hold::InputFeed;
@@ -44,6 +44,9 @@ impl Coupled<'_> {
         }
         self.warn_of_first_step();
         let (controller, step) = self.steering();
+        if !controller.is_constant() {
+            self.step_in_multiples(&rates)?;
+        }
         let quantum = self.own_steps(&rates, step, !controller.is_constant())?;
         let refresh = self.refreshed()?;
         let classes = self.network.members.iter().map(Class::of).collect();
@@ -100,13 +103,17 @@ impl Coupled<'_> {
     fn policies(&self, decided: &Decided) -> Result<(Policies, Vec<&'static str>, Method), Error> {
         let Coupled { system, experiment, network, names, .. } = self;
         let bond = |&b: &usize| (system.bonds[b].tolerance, system.bonds[b].energy_scale);
-        let context = &Context {
+        let schedule;
+        let mut context = Context {
             network,
             names,
             holds: &decided.holds,
             variable_hold: system.method.hold.varies(),
             feeds: &decided.feeds,
             rates: &decided.rates,
+            refresh: &decided.refresh,
+            dither: self.dither(decided.identifier.as_ref()),
+            schedule: None,
             start: experiment.start,
             duration: experiment.duration(),
             step: decided.step,
@@ -114,6 +121,9 @@ impl Coupled<'_> {
             bonds: names.bond_order.iter().map(bond).collect(),
         };
         let mut method = Method { controller: decided.controller.clone(), ..system.method.clone() };
+        schedule = method.schedule.make(&context)?;
+        context.schedule = Some(&schedule);
+        let context = &context;
         self.check_rollback()?;
         let (mut estimators, mut labels) = (Vec::new(), Vec::new());
         for chosen in std::iter::once(&mut method.estimator).chain(&mut method.monitors) {
@@ -132,19 +142,40 @@ impl Coupled<'_> {
                 ),
             ));
         }
+        let correction = method.correction.make(context)?;
+        let controller = match &system.simulation.repeats {
+            // All steps are known: none is chosen, and none is rejected.
+            Some(_) => Box::new(Fixed { step: decided.step }),
+            None => method.controller.make(context)?,
+        };
+        method.dither = context.dither.as_ref().map(|(amplitude, _)| *amplitude);
         let policies = Policies {
-            schedule: method.schedule.make(context)?,
             extrapolation: method.hold.make(context),
-            correction: method.correction.make(context)?,
+            schedule,
+            correction,
             estimators,
-            controller: match &system.simulation.repeats {
-                // All steps are known: none is chosen, and none is rejected.
-                Some(_) => Box::new(Fixed { step: decided.step }),
-                None => method.controller.make(context)?,
-            },
+            controller,
             identifier: decided.identifier.clone(),
         };
         Ok((policies, labels, method))
+    }
+
+    /// The dither of a hold of fixed order: on coupled inputs of identified members that take values only.
+    fn dither(&self, identifier: Option<&Identifier>) -> Option<(f64, Vec<bool>)> {
+        let (network, method) = (&self.network, &self.system.method);
+        let amplitude = method.dither.unwrap_or(DITHER);
+        if method.hold.varies() || amplitude == 0.0 {
+            return None;
+        }
+        let mut chosen = vec![false; network.n_inputs];
+        for s in identifier?.members() {
+            let member = &network.members[s];
+            let is_fit = |i: &usize| network.wiring.is_coupled(*i) && !is_discrete(network, *i);
+            if member.capabilities.input_derivatives == 0 {
+                member.inputs.clone().filter(is_fit).for_each(|i| chosen[i] = true);
+            }
+        }
+        chosen.contains(&true).then_some((amplitude, chosen))
     }
 
     /// What the file alone decides of the engine's settings.
@@ -161,6 +192,7 @@ impl Coupled<'_> {
             initial: s.initial,
             loops: s.loops,
             start_up: method.start_up,
+            details: self.system.record.details,
             sample_feed_through: true,
             output_derivatives: method.slopes.value,
             allow_nonfinite: s.allow_nonfinite,

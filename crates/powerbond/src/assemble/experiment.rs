@@ -8,6 +8,7 @@ use crate::number::short;
 use crate::source::{At, Place};
 use crate::system::{MAX_RATE, System};
 use powerbond_core::network::{NameIndex, Network};
+use powerbond_core::subsystem::whole_steps::WholeSteps;
 
 /// More rows than this are a slip, not a wish.
 const MAX_ROWS: f64 = 1e9;
@@ -176,6 +177,36 @@ impl Coupled<'_> {
         }
     }
 
+    /// Where the step size varies, a subsystem that takes one length only crosses each step in several of that length.
+    pub(super) fn step_in_multiples(&mut self, rates: &[u32]) -> Result<(), Error> {
+        let given = self.system.simulation.step.as_ref().map(|at| at.value);
+        let Coupled { network, names, system, .. } = self;
+        let mut members = Vec::with_capacity(network.members.len());
+        for (s, member) in std::mem::take(&mut network.members).into_iter().enumerate() {
+            if !member.capabilities.constant_step {
+                members.push(member);
+                continue;
+            }
+            let own = member.capabilities.fixed_step.or(given.map(|step| step / f64::from(rates[s])));
+            let Some(own) = own else {
+                return Err(Error::input(
+                    system.method.controller.written.entry.clone(),
+                    format!(
+                        "`{}` supports one step size only (canHandleVariableCommunicationStepSize is false), but \
+                         controller `{}` varies it. Set `step` in `[simulation]`: all steps are then multiples of it. Or \
+                         use `controller = \"fixed\"`, or `options = {{ any_step_size = true }}` to ignore the flag",
+                        names.subsystems[s],
+                        system.method.controller.name()
+                    ),
+                ));
+            };
+            let n = member.inputs.len();
+            members.push(member.wrapped(|simulator| Box::new(WholeSteps::new(simulator, n, own))));
+        }
+        network.members = members;
+        Ok(())
+    }
+
     /// Subsystems that step in multiples of their own step need a macro step that fits: what all steps have to be multiples of. Where
     /// a subsystem takes one length only, that is the step itself.
     pub(super) fn own_steps(&self, rates: &[u32], step: f64, adaptive: bool) -> Result<Option<f64>, Error> {
@@ -224,7 +255,9 @@ impl Coupled<'_> {
         let (network, names, step) = (&self.network, &self.names, self.experiment.step);
         let wanted = &self.system.method.controller;
         if !self.system.method.is_steered_by_jumps() || wanted.is_constant() {
-            return (wanted.clone(), step);
+            let given = self.system.simulation.step.is_some();
+            let first = wanted.value.first_step(self.experiment.duration()).filter(|_| !given);
+            return (wanted.clone(), first.unwrap_or(step));
         }
         let exchanged = |i: usize| network.wiring.is_coupled(i) && !is_discrete(network, i);
         let why = if !(0..network.n_inputs).any(exchanged) {

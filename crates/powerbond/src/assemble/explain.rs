@@ -1,5 +1,6 @@
 //! Errors of the engine and of its builder know indices; here they get names, and the place in the file.
 
+use super::shares::Shares;
 use super::{Assembled, loop_text};
 use crate::Error;
 use crate::error::{Collector, Failure};
@@ -188,7 +189,8 @@ impl System {
         match &error.subject {
             Subject::Subsystem(name) => self.subsystems.iter().find(|s| s.name.value == *name)?.name.place(),
             Subject::Connection(n) => {
-                let c = &self.connections[*n];
+                let shares = Shares::of(self).ok()?;
+                let c = &self.connections[shares.origin(self, *n)?];
                 named(Box::new(c.from.iter().map(|(name, _)| name))).or_else(|| c.to.place())
             }
             Subject::External(n) => self.inputs.get(*n)?.0.place(),

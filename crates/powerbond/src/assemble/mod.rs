@@ -6,6 +6,7 @@ mod subsystems;
 mod declared;
 mod timing;
 mod scenario;
+mod shares;
 mod record;
 mod open_ends;
 mod coupled;

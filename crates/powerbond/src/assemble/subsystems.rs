@@ -162,19 +162,6 @@ fn fmu(
         }));
     }
     let remarks = remarks.into_iter().map(|text| format!("{name}: {text}")).collect();
-    // The jump norm has an answer of its own to that: constant steps.
-    let varies = !system.method.controller.is_constant() && !system.method.is_steered_by_jumps();
-    if varies && instance.needs_constant_step() {
-        return Err(Error::input(
-            path.place(),
-            format!(
-                "`{name}` supports one step size only (canHandleVariableCommunicationStepSize is false), but \
-                 controller `{}` varies it. Use `controller = \"fixed\"`, or `options = {{ any_step_size = true }}` \
-                 to ignore the flag",
-                system.method.controller.name()
-            ),
-        ));
-    }
     Ok((instance, remarks))
 }
 

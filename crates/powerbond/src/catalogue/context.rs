@@ -5,6 +5,7 @@ use crate::Error;
 use crate::source::Place;
 use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{NameIndex, Names, Network, VariableName};
+use powerbond_core::step::Schedule;
 use powerbond_core::subsystem::ValueKind;
 use powerbond_core::suggest::hint;
 
@@ -30,6 +31,12 @@ pub struct Context<'a> {
     pub steered_by_jumps: bool,
     /// Sub-steps of each member in a macro step.
     pub rates: &'a [u32],
+    /// Members that are read again after each step.
+    pub refresh: &'a [usize],
+    /// The amplitude of a dither, and the inputs that get it; `None` if nothing is dithered.
+    pub dither: Option<(f64, Vec<bool>)>,
+    /// Who steps when, once that is known: corrections are made after it.
+    pub schedule: Option<&'a Schedule>,
     /// Tolerance and scale of each bond where it has its own, in the order of the network.
     pub bonds: Vec<(Option<f64>, Option<f64>)>,
 }

@@ -1,7 +1,7 @@
 //! How inputs are held.
 
 use super::{Ability, Context, Entry, Kind, KnobValue, Part, Without};
-use powerbond_core::hold::{Hold, Polynomial, VariableOrder};
+use powerbond_core::hold::{Dithered, Hold, Polynomial, VariableOrder};
 
 /// How inputs are held over a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl HoldOrder {
     /// The policy that holds every input with its order of the context.
     pub fn make(self, context: &Context<'_>) -> Box<dyn Hold> {
         match self {
-            HoldOrder::Fixed(_) => polynomial(context),
+            HoldOrder::Fixed(_) => dithered(polynomial(context), context),
             HoldOrder::Variable => variable(context),
         }
     }
@@ -115,6 +115,14 @@ fn polynomial(context: &Context<'_>) -> Box<dyn Hold> {
     let owner = |i: usize| &context.network.members[context.network.owner_of_input[i]];
     let handed = (0..context.network.n_inputs).map(|i| owner(i).capabilities.input_derivatives).collect();
     Box::new(Polynomial::new(context.holds.to_vec(), handed))
+}
+
+/// With the dither of the context, where one is needed.
+fn dithered(hold: Box<dyn Hold>, context: &Context<'_>) -> Box<dyn Hold> {
+    match &context.dither {
+        Some((amplitude, inputs)) => Box::new(Dithered::new(hold, *amplitude, inputs.clone())),
+        None => hold,
+    }
 }
 
 fn variable(context: &Context<'_>) -> Box<dyn Hold> {

@@ -34,6 +34,15 @@ pub enum Domain {
         /// The words.
         words: &'static [&'static str],
     },
+    /// As `NumberByName`, or one of these words.
+    NumberByNameOrWord {
+        /// Least.
+        min: f64,
+        /// Greatest.
+        max: f64,
+        /// The words.
+        words: &'static [&'static str],
+    },
     /// One of these words.
     Choice(&'static [&'static str]),
     /// `true` or `false`.
@@ -237,7 +246,11 @@ impl Domain {
                 let names = node.list()?.iter().map(|n| Ok(n.text()?.value)).collect::<Result<_, Error>>();
                 KnobValue::Names(names?)
             }
-            Domain::NumberByName { .. } | Domain::WordOrNumbersByName(_) if node.is_table() => {
+            Domain::NumberByName { .. }
+            | Domain::NumberByNameOrWord { .. }
+            | Domain::WordOrNumbersByName(_)
+                if node.is_table() =>
+            {
                 let mut list = Vec::new();
                 for (name, value) in node.open_table()?.entries() {
                     let x = value.number()?.value;
@@ -252,10 +265,13 @@ impl Domain {
                 return node.expected(&self.wanted());
             }
             Domain::Choice(_) | Domain::WordOrNumbersByName(_) => KnobValue::Word(node.text()?.value),
-            Domain::NumberOrWord { .. } if node.is_text() => KnobValue::Word(node.text()?.value),
-            Domain::Number { .. } | Domain::NumberByName { .. } | Domain::NumberOrWord { .. } => {
-                KnobValue::Number(node.number()?.value)
+            Domain::NumberOrWord { .. } | Domain::NumberByNameOrWord { .. } if node.is_text() => {
+                KnobValue::Word(node.text()?.value)
             }
+            Domain::Number { .. }
+            | Domain::NumberByName { .. }
+            | Domain::NumberOrWord { .. }
+            | Domain::NumberByNameOrWord { .. } => KnobValue::Number(node.number()?.value),
         };
         match self.misses(&value) {
             None => Ok(value),
@@ -269,19 +285,25 @@ impl Domain {
             Domain::Number { min, max, open } | Domain::NumberByName { min, max, open } => {
                 x >= min && x <= max && !(open && x == min)
             }
-            Domain::NumberOrWord { min, max, .. } => x >= min && x <= max,
+            Domain::NumberOrWord { min, max, .. } | Domain::NumberByNameOrWord { min, max, .. } => {
+                x >= min && x <= max
+            }
             Domain::WordOrNumbersByName(_) => x.is_finite(),
             Domain::Choice(_) | Domain::Flag | Domain::Names => false,
         };
         let fits = match (self, value) {
             (Domain::WordOrNumbersByName(_), KnobValue::Number(x)) => number(*x),
             (_, KnobValue::Number(x)) => number(*x),
-            (Domain::NumberByName { .. } | Domain::WordOrNumbersByName(_), KnobValue::ByName(list)) => {
-                list.iter().all(|(_, x)| number(*x))
-            }
+            (
+                Domain::NumberByName { .. }
+                | Domain::NumberByNameOrWord { .. }
+                | Domain::WordOrNumbersByName(_),
+                KnobValue::ByName(list),
+            ) => list.iter().all(|(_, x)| number(*x)),
             (
                 Domain::Choice(words)
                 | Domain::NumberOrWord { words, .. }
+                | Domain::NumberByNameOrWord { words, .. }
                 | Domain::WordOrNumbersByName(words),
                 KnobValue::Word(word),
             ) => words.contains(&word.as_str()),
@@ -299,6 +321,9 @@ impl Domain {
         match self {
             Domain::Number { min, max, open } | Domain::NumberByName { min, max, open } => {
                 range(min, max, open)
+            }
+            Domain::NumberByNameOrWord { words, .. } => {
+                format!("a number, a table of numbers or {}", listed(words))
             }
             Domain::NumberOrWord { min: f64::MIN, words, .. } => format!("a number or {}", listed(words)),
             Domain::NumberOrWord { min, max, words } => {

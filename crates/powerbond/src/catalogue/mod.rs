@@ -35,7 +35,7 @@ pub use abilities::{Ability, Without, without};
 pub use context::{Context, is_discrete, never_ends};
 pub use feeding::{Class, Feeding, feeds, feeds_through, too_wide};
 pub use knob::{BY_RULE, Domain, Knob, KnobField, KnobValue, PerVariable, Word};
-pub use method::{Identify, Method, Refresh};
+pub use method::{DITHER, Identify, Method, Refresh};
 pub use part::{Choice, Chosen, CloneMake, Make, Own, Part, Written};
 
 /// Every method, in the order in which they are shown.

@@ -24,6 +24,7 @@ const KEYS: &[&str] = &[
     "controller",
     "refresh",
     "identify",
+    "dither",
     "meter",
     "slopes",
     "start",
@@ -128,6 +129,14 @@ impl Method {
                 false if n.is_text() => n.one_of(&[("auto", ())]).map(|()| Refresh::Auto)?,
                 false => Refresh::Some(n.texts()?),
             };
+            Ok(())
+        }),
+        ("dither", |method, n| {
+            let given = n.number()?.value;
+            if !(0.0..=1.0).contains(&given) {
+                return n.expected("a number from 0 to 1");
+            }
+            method.dither = Some(given);
             Ok(())
         }),
         ("meter", |method, n| {

@@ -2,9 +2,11 @@
 
 use crate::Error;
 use crate::assemble::{Assembled, Column};
+use crate::system::Record;
 use crate::table::{Backups, Field, Flusher, Format, Metadata, Table, Writer};
+use powerbond_core::energy::Port;
 use powerbond_core::network::VariableName;
-use powerbond_core::observe::{EventView, Flow, Observer, StartView, StepReport};
+use powerbond_core::observe::{Details, EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -40,13 +42,104 @@ pub struct Recorder {
     transmitted: Vec<f64>,
     /// Net energy into each subsystem that has ports, and the place in it for each port.
     net: Vec<f64>,
-    net_of: Vec<usize>,
+    net_of: Vec<Option<usize>>,
+    /// Bonds that are power bonds.
+    is_power: Vec<bool>,
     /// Coupled inputs, where their orders and which one limits the step are written.
     orders: Option<Vec<usize>>,
     /// Attempts that were taken back, and steps that were kept over tolerance, since the last row.
     rejected: u32,
     over_tolerance: u32,
+    /// The largest norm of attempts that were taken back since the last row.
+    rejected_norm: f64,
+    /// What is written of bonds, outputs and corrections one by one, if that is asked for.
+    details: Option<Vec<Detail>>,
     failure: Option<Error>,
+}
+
+/// A column that is written on request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Detail {
+    /// The largest norm of attempts that were taken back.
+    RejectedNorm,
+    /// P_12 of a bond, from outputs.
+    Transmitted(usize),
+    /// δP of a bond with the inputs of the last communication point, whatever was held.
+    LastResidual(usize),
+    /// The error of a bond with respect to its tolerance.
+    BondError(usize),
+    /// The estimated error of an output.
+    OutputError(usize),
+    /// What the n-th corrected bond has.
+    Correction(usize, Corrected),
+}
+
+/// What is known of a corrected bond.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Corrected {
+    Force,
+    Zeta,
+    Uncorrected,
+    Mu,
+    Capped,
+}
+
+impl Detail {
+    fn of(self, step: &StepView<'_>, report: &StepReport<'_>, rejected_norm: f64) -> f64 {
+        let Details { bond_errors, output_errors, corrections } = report.details;
+        match self {
+            Detail::RejectedNorm => rejected_norm,
+            Detail::Transmitted(bond) => step.flows[bond].transmitted_power,
+            Detail::LastResidual(bond) => {
+                let ports = &step.bonds.ports[step.bonds.bonds[bond].clone()];
+                let terms = ports.iter().flat_map(|port| &step.bonds.terms[port.terms.clone()]);
+                -terms.map(|t| t.factor * step.wiring.row(t.u, step.y_prev) * step.y_step[t.y]).sum::<f64>()
+            }
+            Detail::BondError(bond) => bond_errors.get(bond).copied().unwrap_or(f64::NAN),
+            Detail::OutputError(output) => output_errors.get(output).copied().unwrap_or(f64::NAN),
+            Detail::Correction(n, what) => corrections.get(n).map_or(f64::NAN, |(_, state)| match what {
+                Corrected::Force => state.force,
+                Corrected::Zeta => state.zeta,
+                Corrected::Uncorrected => state.uncorrected,
+                Corrected::Mu => state.mu,
+                Corrected::Capped => f64::from(u8::from(state.capped)),
+            }),
+        }
+    }
+}
+
+/// The columns on request, with their names and units.
+fn details(assembled: &Assembled) -> Vec<(Detail, Field)> {
+    let (engine, names) = (&assembled.engine, &assembled.names);
+    let mut list = vec![(Detail::RejectedNorm, Field::new("rejected_norm", "1"))];
+    let told = engine.told();
+    for (k, bond) in names.bonds.iter().enumerate() {
+        let unit = if engine.network().bonds.pseudo[k] { "" } else { "W" };
+        list.push((Detail::Transmitted(k), Field::new(format!("{bond}.P12"), unit)));
+        list.push((Detail::LastResidual(k), Field::new(format!("{bond}.dP_last"), unit)));
+        if told.bonds {
+            list.push((Detail::BondError(k), Field::new(format!("{bond}.error"), "1")));
+        }
+    }
+    for (n, (bond, _)) in engine.corrections().into_iter().enumerate() {
+        let bond = &names.bonds[bond];
+        for (what, name, unit) in [
+            (Corrected::Force, "f_corr", ""),
+            (Corrected::Zeta, "zeta", "J"),
+            (Corrected::Uncorrected, "U", "J"),
+            (Corrected::Mu, "mu", "1"),
+            (Corrected::Capped, "capped", "1"),
+        ] {
+            list.push((Detail::Correction(n, what), Field::new(format!("{bond}.{name}"), unit)));
+        }
+    }
+    if told.outputs {
+        for (o, name) in names.outputs.iter().enumerate() {
+            let unit = assembled.unit(Column::Output(o));
+            list.push((Detail::OutputError(o), Field::new(format!("error.{name}"), unit)));
+        }
+    }
+    list
 }
 
 /// The table of recorded variables.
@@ -145,15 +238,16 @@ pub struct Mark {
     previous: (f64, Vec<f64>),
     sums: [Vec<f64>; 4],
     counts: [u32; 2],
+    rejected_norm: f64,
 }
 
 impl Recorder {
-    /// Creates the tables; `jumps` asks for the jumps of inputs, too.
+    /// Creates the tables, with what is wanted beyond the usual ones.
     pub fn create(
         sinks: Sinks<'_>,
         assembled: &Assembled,
         interval: Option<f64>,
-        jumps: bool,
+        wanted: &Record,
     ) -> Result<Self, Error> {
         let create = |table: &str, fields: &[Field], seen_by: Option<Row>| {
             let file = |(places, about): (&Places, &Metadata)| {
@@ -169,11 +263,23 @@ impl Recorder {
         };
         let results = create(RESULTS, &results_fields(assembled), sinks.rows)?;
         let bonds = &assembled.engine.network().bonds;
-        let owners: BTreeSet<usize> = bonds.ports.iter().map(|p| p.subsystem).collect();
+        let powers = bonds.ports.iter().enumerate().filter(|(p, _)| bonds.is_power(*p));
+        let owners: BTreeSet<usize> = powers.map(|(_, port)| port.subsystem).collect();
         let owners: Vec<usize> = owners.into_iter().collect();
-        let net_of = bonds.ports.iter().filter_map(|p| owners.binary_search(&p.subsystem).ok()).collect();
-        let energy = create(ENERGY, &energy_fields(assembled, &owners), None)?;
-        let inputs = jumps.then(|| jumping(assembled));
+        let place = |(p, port): (usize, &Port)| {
+            owners.binary_search(&port.subsystem).ok().filter(|_| bonds.is_power(p))
+        };
+        let net_of = bonds.ports.iter().enumerate().map(place).collect();
+        let is_power = bonds.pseudo.iter().map(|pseudo| !pseudo).collect();
+        let mut energy_columns = energy_fields(assembled, &owners);
+        let details = wanted.details.then(|| details(assembled));
+        let details = details.map(|list| {
+            let (details, fields): (Vec<Detail>, Vec<Field>) = list.into_iter().unzip();
+            energy_columns.extend(fields);
+            details
+        });
+        let energy = create(ENERGY, &energy_columns, None)?;
+        let inputs = wanted.jumps.then(|| jumping(assembled));
         let fields = |inputs: &Vec<usize>| {
             let one = |&i: &usize| {
                 Field::new(assembled.names.inputs[i].to_string(), assembled.unit(Column::Input(i)))
@@ -209,9 +315,12 @@ impl Recorder {
             transmitted: vec![0.0; bonds],
             net: vec![0.0; owners.len()],
             net_of,
+            is_power,
             orders: orders(assembled),
             rejected: 0,
             over_tolerance: 0,
+            rejected_norm: f64::NAN,
+            details,
             failure: None,
         })
     }
@@ -257,6 +366,7 @@ impl Recorder {
             previous: (self.previous_t, self.previous.clone()),
             sums: [&self.pending, &self.residual_sum, &self.transmitted, &self.net].map(Vec::clone),
             counts: [self.rejected, self.over_tolerance],
+            rejected_norm: self.rejected_norm,
         }
     }
 
@@ -273,6 +383,7 @@ impl Recorder {
         let sums = [&mut self.pending, &mut self.residual_sum, &mut self.transmitted, &mut self.net];
         sums.into_iter().zip(&mark.sums).for_each(|(sum, saved)| sum.clone_from(saved));
         [self.rejected, self.over_tolerance] = mark.counts;
+        self.rejected_norm = mark.rejected_norm;
     }
 
     /// Puts everything on disk and ends the tables, all of them whatever happens; the first failure is reported.
@@ -375,7 +486,12 @@ impl Recorder {
         }
         self.net.iter().for_each(|&sum| self.energy.field(sum));
         if !step.flows.is_empty() {
-            self.energy.field(self.residual_sum.iter().sum());
+            let powers = self.residual_sum.iter().zip(&self.is_power).filter(|(_, is_power)| **is_power);
+            self.energy.field(powers.map(|(sum, _)| sum).sum());
+        }
+        if let Some(details) = &self.details {
+            let rejected_norm = std::mem::replace(&mut self.rejected_norm, f64::NAN);
+            details.iter().for_each(|detail| self.energy.field(detail.of(step, report, rejected_norm)));
         }
         self.energy.end_row()
     }
@@ -432,10 +548,12 @@ fn energy_fields(assembled: &Assembled, owners: &[usize]) -> Vec<Field> {
         let order = |&i: &usize| Field::new(format!("order.{}", assembled.names.inputs[i]), "1");
         fields.extend(coupled.iter().take(MOST_ORDERS).map(order));
     }
-    for (bond, ports) in assembled.names.bonds.iter().zip(&assembled.ports) {
-        fields.extend(ports.iter().map(|p| Field::new(format!("{bond}.P.{p}"), "W")));
-        fields.push(Field::new(format!("{bond}.dP"), "W"));
-        fields.extend(["dE", "dE_sum", "E"].map(|c| Field::new(format!("{bond}.{c}"), "J")));
+    let pseudo = &assembled.engine.network().bonds.pseudo;
+    for ((bond, ports), &pseudo) in assembled.names.bonds.iter().zip(&assembled.ports).zip(pseudo) {
+        let (watt, joule) = if pseudo { ("", "") } else { ("W", "J") };
+        fields.extend(ports.iter().map(|p| Field::new(format!("{bond}.P.{p}"), watt)));
+        fields.push(Field::new(format!("{bond}.dP"), watt));
+        fields.extend(["dE", "dE_sum", "E"].map(|c| Field::new(format!("{bond}.{c}"), joule)));
     }
     let subsystems = &assembled.names.subsystems;
     fields.extend(owners.iter().map(|&s| Field::new(format!("{}.E_net", subsystems[s]), "J")));
@@ -474,14 +592,17 @@ impl Observer for Recorder {
 
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
         self.rejected = self.rejected.saturating_add(report.rejections);
+        self.rejected_norm = self.rejected_norm.max(report.rejected_norm);
         self.over_tolerance = self.over_tolerance.saturating_add(u32::from(report.over_tolerance));
         for (k, flow) in step.flows.iter().enumerate() {
             self.pending[k] += flow.residual_energy;
             self.residual_sum[k] += flow.residual_energy;
             self.transmitted[k] += flow.transmitted_power * step.span.h;
         }
-        for (&place, flow) in self.net_of.iter().zip(step.ports) {
-            self.net[place] -= flow.energy;
+        for (place, flow) in self.net_of.iter().zip(step.ports) {
+            if let Some(place) = *place {
+                self.net[place] -= flow.energy;
+            }
         }
         self.gather(step.fresh, step.y_fresh, report.probes);
         let result =
@@ -533,7 +654,8 @@ mod tests {
         let assembled = System::parse("gain", SYSTEM).unwrap().assemble().unwrap();
         let places = Places { format: Format::Csv, folder: folder.clone(), results: None };
         let sinks = Sinks { files: Some((&places, &Vec::new())), memory: true, ..Sinks::default() };
-        let mut recorder = Recorder::create(sinks, &assembled, interval, true).unwrap();
+        let wanted = Record { jumps: true, ..Record::default() };
+        let mut recorder = Recorder::create(sinks, &assembled, interval, &wanted).unwrap();
         play(&mut recorder, points.iter().map(|&(point, t, x)| (point, t, vec![x, 0.0], vec![-x, 0.0])));
         recorder.close().unwrap();
         let [found, steps, jumps] = TABLES.map(|table| crate::table::read(&places.file(table)).unwrap());

@@ -2,7 +2,7 @@
 
 use powerbond_core::energy::Bonds;
 use powerbond_core::network::Wiring;
-use powerbond_core::observe::{EventView, Observer, StartView, StepReport};
+use powerbond_core::observe::{Details, EventView, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
 use powerbond_core::subsystem::Span;
 
@@ -60,6 +60,7 @@ pub fn play(observer: &mut dyn Observer, points: impl IntoIterator<Item = (Point
                     held_order: None,
                     external: &[],
                     doubled: None,
+                    identified: None,
                     after_restart,
                 };
                 let report = StepReport {
@@ -69,6 +70,8 @@ pub fn play(observer: &mut dyn Observer, points: impl IntoIterator<Item = (Point
                     probes: &[],
                     rejections: 0,
                     over_tolerance: false,
+                    rejected_norm: f64::NAN,
+                    details: Details::default(),
                     limited_by: None,
                     event_follows: point == Point::Left,
                 };

@@ -112,9 +112,9 @@
     }
     const share = (x) => make("span", { class: level(x === null ? null : Math.abs(x)) }, percent(x === null ? null : Math.abs(x)));
     const rows = s.bonds.map((b) => [b.name, quantity(b.transmitted, "J"), quantity(b.exchanged, "J"), residual(b.residual), share(b.residual_share),
-      `${quantity(b.mean_power, "W")} ± ${quantity(b.power_error_bar, "W")}`, `${quantity(b.worst_power, "W")} at ${quantity(b.worst_time, "s")}`]);
-    if (s.bonds.length > 1) rows.push(["all bonds", "", quantity(s.energy.exchanged, "J"), residual(s.energy.residual), share(s.energy.residual_share), "", ""]);
-    ledger.append(table(["bond", "transmitted", "exchanged", "residual", "of exchanged", "mean power", "largest |δP|"], rows));
+      quantity(b.mean_power, "W"), quantity(b.half_mean_residual_power, "W"), `${quantity(b.worst_power, "W")} at ${quantity(b.worst_time, "s")}`]);
+    if (s.bonds.length > 1) rows.push(["all bonds", "", quantity(s.energy.exchanged, "J"), residual(s.energy.residual), share(s.energy.residual_share), "", "", ""]);
+    ledger.append(table(["bond", "transmitted", "exchanged", "residual", "of exchanged", "mean power", "½ mean |δP|", "largest |δP|"], rows));
     const net = s.subsystems.filter((sub) => sub.net_energy !== null).map((sub) => [sub.name, quantity(sub.net_energy, "J")]);
     if (net.length) ledger.append(make("h3", {}, "Net energy into subsystems"), table(["subsystem", "through its bonds"], net));
   });

@@ -193,6 +193,8 @@ pub struct EstimateSummary {
 pub struct BondSummary {
     /// Its name.
     pub name: String,
+    /// Its products are no powers: W and J stand for their own unit and its integral over time.
+    pub pseudo: bool,
     /// Its sides.
     pub ports: Vec<PortSummary>,
     /// Σ P_12·h, from the first port to the others, in J.
@@ -209,8 +211,9 @@ pub struct BondSummary {
     pub endpoint_residual: f64,
     /// Mean transmitted power, in W.
     pub mean_power: f64,
-    /// Half the mean |δP|: error bar of the power (sadjina2017 eq. 13), in W.
-    pub power_error_bar: f64,
+    /// Half the mean |δP|, in W: near the mean error of the power where errors of both sides are of one kind (sadjina2017 eq. 13), a
+    /// quarter of it or less where one side feeds through.
+    pub half_mean_residual_power: f64,
     /// The largest |δP|, in W.
     pub worst_power: f64,
     /// When it was, in s.
@@ -372,7 +375,7 @@ impl Summary {
         warnings.extend(engine_warnings(engine, &assembled.names));
         warnings.extend(assembled.late_warnings());
         let bonds = bonds(assembled, elapsed);
-        let total = |part: fn(&BondSummary) -> f64| bonds.iter().map(part).sum::<f64>();
+        let total = |part: fn(&BondSummary) -> f64| bonds.iter().filter(|b| !b.pseudo).map(part).sum::<f64>();
         let (exchanged, residual) = (total(|b| b.exchanged), total(|b| b.residual));
         let findings = assembled.verdict.result(&system.verdict.limits);
         let verdict = verdict(system, assembled, &findings, &bonds, error.as_deref());
@@ -454,6 +457,7 @@ fn bonds(assembled: &Assembled, elapsed: f64) -> Vec<BondSummary> {
         let corrected = corrections.get(&k);
         BondSummary {
             name: name.clone(),
+            pseudo: engine.network().bonds.pseudo[k],
             ports: assembled.ports[k].iter().enumerate().map(port).collect(),
             transmitted: sum.transmitted,
             exchanged: sum.exchanged,
@@ -462,7 +466,7 @@ fn bonds(assembled: &Assembled, elapsed: f64) -> Vec<BondSummary> {
             residual_share: share(sum.residual, sum.exchanged),
             endpoint_residual: sum.endpoint_residual,
             mean_power: per_second(sum.transmitted),
-            power_error_bar: 0.5 * per_second(sum.endpoint_residual_abs),
+            half_mean_residual_power: 0.5 * per_second(sum.endpoint_residual_abs),
             worst_power: sum.worst_power,
             worst_time: sum.worst_time,
             spikes: engine.watch().spikes(k).into_iter().map(spike).collect(),
@@ -476,7 +480,8 @@ fn bonds(assembled: &Assembled, elapsed: f64) -> Vec<BondSummary> {
 fn subsystems(assembled: &Assembled) -> Vec<SubsystemSummary> {
     let network = assembled.engine.network();
     let mut net: Vec<Option<f64>> = vec![None; network.members.len()];
-    for (port, left) in network.bonds.ports.iter().zip(&assembled.engine.meter().port_energy) {
+    let ports = network.bonds.ports.iter().zip(&assembled.engine.meter().port_energy);
+    for (port, left) in ports.enumerate().filter(|(p, _)| network.bonds.is_power(*p)).map(|(_, port)| port) {
         let sum = &mut net[port.subsystem];
         *sum = Some(sum.map_or(-left, |sum| sum - left));
     }
@@ -585,6 +590,7 @@ pub fn config(system: &System, assembled: &Assembled) -> Value {
             "variables": system.record.variables.as_ref().map(|list| list.iter().map(|v| &v.value).collect::<Vec<_>>()),
             "exclude": system.record.exclude.iter().map(|v| &v.value).collect::<Vec<_>>(),
             "jumps": system.record.jumps,
+            "details": system.record.details,
         },
         "method": method(assembled),
         "verdict": limits(system),

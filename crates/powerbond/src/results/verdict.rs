@@ -526,6 +526,7 @@ impl Judge<'_> {
         let spec = &self.system.verdict;
         for b in bonds {
             let of = |reason: Reason| Reason { bond: Some(b.name.clone()), ..reason };
+            let (watt, joule) = if b.pseudo { ("", "") } else { (" W", " J") };
             if let Some(s) = b.spikes.iter().max_by(|x, y| x.peak.total_cmp(&y.peak)) {
                 let others = if b.spikes.len() > 1 {
                     format!(" ({} spikes in all)", b.spikes.len())
@@ -533,7 +534,7 @@ impl Judge<'_> {
                     String::new()
                 };
                 let text = format!(
-                    "the residual power rose to {} W between t = {} s and {} s, {:.0} times its previous level{others}",
+                    "the residual power rose to {}{watt} between t = {} s and {} s, {:.0} times its previous level{others}",
                     short4(s.peak),
                     short4(s.start),
                     short4(s.end),
@@ -549,7 +550,7 @@ impl Judge<'_> {
             }
             if b.residual_share.abs() > spec.residual {
                 let text = format!(
-                    "the coupling {} {} J, {} of the {} J exchanged",
+                    "the coupling {} {}{joule}, {} of the {}{joule} exchanged",
                     if b.residual > 0.0 { "created" } else { "lost" },
                     short4(b.residual.abs()),
                     percent(b.residual_share.abs()),

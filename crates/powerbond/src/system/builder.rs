@@ -133,17 +133,24 @@ pub struct Port {
     outputs: Vec<String>,
     sign: f64,
     ratio: f64,
+    from: Vec<String>,
 }
 
 impl Port {
     /// Input times output is power that leaves the subsystem.
     pub fn leaving(inputs: impl Names, outputs: impl Names) -> Self {
-        Port { inputs: inputs.names(), outputs: outputs.names(), sign: 1.0, ratio: 1.0 }
+        Port { inputs: inputs.names(), outputs: outputs.names(), sign: 1.0, ratio: 1.0, from: Vec::new() }
     }
 
     /// Input times output is power that enters the subsystem.
     pub fn entering(inputs: impl Names, outputs: impl Names) -> Self {
         Port { sign: -1.0, ..Port::leaving(inputs, outputs) }
+    }
+
+    /// The port has the shares of its inputs that these outputs feed, one for each input.
+    pub fn share_of(mut self, outputs: impl Names) -> Self {
+        self.from = outputs.names();
+        self
     }
 
     /// Multiplies the product: a gear ratio.
@@ -296,10 +303,19 @@ impl SystemBuilder {
         let mut made = Vec::new();
         for port in ports {
             let (inputs, outputs) = (self.variables(&port.inputs), self.variables(&port.outputs));
-            made.push(BondPort { inputs, outputs, sign: At::default(port.sign), ratio: port.ratio });
+            let (from, sign) = (self.variables(&port.from), At::default(port.sign));
+            made.push(BondPort { inputs, outputs, sign, ratio: port.ratio, from });
         }
         let name = At::default(name.into());
-        self.system.bonds.push(Bond { name, ports: made, energy_scale: None, tolerance: None });
+        let (energy_scale, tolerance) = (None, None);
+        self.system.bonds.push(Bond { name, ports: made, energy_scale, tolerance, pseudo: false });
+        self
+    }
+
+    /// Adds a pseudo-bond, such as of temperature and heat flow: its products must cancel, but they are no powers.
+    pub fn pseudo_bond(mut self, name: impl Into<String>, ports: impl IntoIterator<Item = Port>) -> Self {
+        self = self.bond(name, ports);
+        self.system.bonds.last_mut().into_iter().for_each(|bond| bond.pseudo = true);
         self
     }
 
@@ -396,6 +412,12 @@ impl SystemBuilder {
     /// The prediction defects of all coupled inputs are recorded, too.
     pub fn record_jumps(mut self) -> Self {
         self.system.record.jumps = true;
+        self
+    }
+
+    /// Adds what is known of bonds, outputs and corrections one by one to the table of energies.
+    pub fn record_details(mut self) -> Self {
+        self.system.record.details = true;
         self
     }
 

@@ -315,6 +315,8 @@ pub struct Bond {
     pub energy_scale: Option<f64>,
     /// Its own r.
     pub tolerance: Option<f64>,
+    /// Its products are no powers (temperature and heat flow): they are followed in their own units.
+    pub pseudo: bool,
 }
 
 /// A side of a bond.
@@ -328,6 +330,8 @@ pub struct BondPort {
     pub sign: At<f64>,
     /// Multiplies the product.
     pub ratio: f64,
+    /// The outputs whose shares of the inputs the port has, one per input; empty: the whole inputs.
+    pub from: Vec<At<VariableName>>,
 }
 
 /// `[record]`.
@@ -339,6 +343,8 @@ pub struct Record {
     pub exclude: Vec<At<String>>,
     /// The jumps of all coupled inputs are written, too.
     pub jumps: bool,
+    /// The table of energies has what is known of bonds, outputs and corrections one by one, too.
+    pub details: bool,
     /// How tables are written.
     pub format: At<Format>,
     /// The file of recorded variables, if it is not in the folder of the results.
@@ -351,6 +357,7 @@ impl Default for Record {
             variables: None,
             exclude: Vec::new(),
             jumps: false,
+            details: false,
             format: At::default(Format::default()),
             file: None,
         }

@@ -432,19 +432,20 @@ fn gains(node: Option<Node<'_>>, sources: usize) -> Result<Vec<f64>, Error> {
 fn bond(name: At<String>, node: Node<'_>) -> Result<Bond, Error> {
     let mut problems = Collector::new();
     let what = format!("bond `{}`", name.value);
-    let table = node.table_with(&mut problems, &what, &["ports", "energy_scale", "tolerance"])?;
+    let table = node.table_with(&mut problems, &what, &["ports", "energy_scale", "tolerance", "pseudo"])?;
     let ports = table.need(&mut problems, "ports", &what).and_then(|list| {
         let ports = problems.keep(list.list())?.into_iter().enumerate();
         problems.keep(every(ports, |(i, node)| port(node, &format!("port {} of {what}", i + 1))))
     });
     let mut number = |knob: Knob| table.get(knob.name).and_then(|n| problems.keep(knob.read_number(n)));
     let (energy_scale, tolerance) = (number(estimators::ENERGY_SCALE), number(estimators::ENERGY_TOLERANCE));
-    problems.finish_some(ports.map(|ports| Bond { energy_scale, tolerance, name, ports }))
+    let pseudo = table.get("pseudo").and_then(|n| problems.keep(n.flag())).is_some_and(|flag| flag.value);
+    problems.finish_some(ports.map(|ports| Bond { energy_scale, tolerance, name, ports, pseudo }))
 }
 
 fn port(node: Node<'_>, what: &str) -> Result<BondPort, Error> {
     let mut problems = Collector::new();
-    let table = node.table_with(&mut problems, what, &["input", "output", "sign", "ratio"])?;
+    let table = node.table_with(&mut problems, what, &["input", "output", "sign", "ratio", "from"])?;
     let sign = match table.get("sign") {
         Some(sign) => problems.keep(sign.number()),
         None => {
@@ -464,20 +465,34 @@ fn port(node: Node<'_>, what: &str) -> Result<BondPort, Error> {
     let sides = names("input").zip(names("output"));
     let ratio = table.get("ratio").and_then(|n| problems.keep(n.number()));
     let ratio = ratio.map_or(1.0, |x| x.value);
-    let port = sides.zip(sign).map(|((inputs, outputs), sign)| BondPort { inputs, outputs, sign, ratio });
+    let from = table.get("from").and_then(|n| {
+        let texts = problems.keep(n.texts())?;
+        problems.keep(every(&texts, parse_name))
+    });
+    let from = from.unwrap_or_default();
+    if let (Some((inputs, _)), Some(n)) = (&sides, table.get("from"))
+        && !from.is_empty()
+        && from.len() != inputs.len()
+    {
+        let message = format!("{what}: {} connections in `from` for {} inputs", from.len(), inputs.len());
+        problems.keep::<()>(n.fail(message));
+    }
+    let port =
+        sides.zip(sign).map(|((inputs, outputs), sign)| BondPort { inputs, outputs, sign, ratio, from });
     problems.finish_some(port)
 }
 
 fn record(node: Node<'_>) -> Result<Record, Error> {
     let mut record = Record::default();
     let mut problems = Collector::new();
-    let known = ["variables", "exclude", "jumps", "format"];
+    let known = ["variables", "exclude", "jumps", "details", "format"];
     let table = node.table_with(&mut problems, "`[record]`", &known)?;
     if let Some(names) = table.get("variables").and_then(|n| problems.keep(n.texts())) {
         record.variables = Some(names);
     }
     record.exclude = optional(&mut problems, table.get("exclude"), |n| n.texts());
     record.jumps = optional(&mut problems, table.get("jumps"), |n| Ok(n.flag()?.value));
+    record.details = optional(&mut problems, table.get("details"), |n| Ok(n.flag()?.value));
     if let Some(format) = table.get("format").and_then(|n| problems.keep(format(n))) {
         record.format = format;
     }

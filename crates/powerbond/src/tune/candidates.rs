@@ -52,6 +52,27 @@ pub const CANDIDATES: &[Candidate] = &[
         knob: Knob::Step,
     },
     Candidate {
+        name: "correction, ν 0.25",
+        lines: "hold = 0\ncorrection = { kind = \"energy\", nu = 0.25 }\n",
+        hold: 0,
+        needs_bonds: true,
+        knob: Knob::Step,
+    },
+    Candidate {
+        name: "correction, cap 25 %",
+        lines: "hold = 0\ncorrection = { kind = \"energy\", cap = 0.25 }\n",
+        hold: 0,
+        needs_bonds: true,
+        knob: Knob::Step,
+    },
+    Candidate {
+        name: "correction, automatic",
+        lines: "hold = 0\nidentify = true\ncorrection = { kind = \"energy\", form = \"auto\" }\n",
+        hold: 0,
+        needs_bonds: true,
+        knob: Knob::Step,
+    },
+    Candidate {
         name: "auto",
         lines: "kind = \"auto\"\n",
         hold: 2,

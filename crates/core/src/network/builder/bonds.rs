@@ -80,7 +80,10 @@ impl NetworkBuilder {
                         errors.0.push(error(Problem::Unfed { input: input.clone() }));
                         continue;
                     };
-                    let watts = self.watts((input, side.input), (output, side.output), port.ratio);
+                    let watts = match self.pseudo.contains(&b) {
+                        true => Ok(1.0),
+                        false => self.watts((input, side.input), (output, side.output), port.ratio),
+                    };
                     let Some(watts) = errors.keep(watts.map_err(error)) else { continue };
                     if let Some(other) = bond_of_input.insert(u, &spec.name)
                         && told.insert(u)
@@ -100,6 +103,7 @@ impl NetworkBuilder {
                 errors.keep(self.check_balance(b, &bonds, ports.clone(), wiring, names));
             }
             bonds.bonds.push(ports);
+            bonds.pseudo.push(self.pseudo.contains(&b));
             names.bonds.push(spec.name.clone());
         }
         names.bond_order = order;

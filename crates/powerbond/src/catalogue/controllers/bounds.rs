@@ -48,7 +48,7 @@ pub const MAX_RATE: Knob = Knob {
 };
 
 /// Shortest and longest step over the length of the run, and those with the jump estimator.
-const SHARES: [f64; 2] = [1e-6, 1e-2];
+pub(super) const SHARES: [f64; 2] = [1e-6, 1e-2];
 const SHARES_WITH_JUMPS: [f64; 2] = [1e-7, 1e-3];
 
 fn of_the_run(which: usize) -> String {

@@ -7,7 +7,7 @@ mod rollback;
 
 pub use bounds::{Bounds, MAX_RATE, MAX_STEP, MIN_RATE, MIN_STEP, SAFETY};
 pub use fixed::{FIXED, Fixed};
-pub use pi::{Age, ECCO, Ecco, INTEGRAL, Integral};
+pub use pi::{Age, AtRest, ECCO, Ecco, INTEGRAL, Integral};
 pub use rollback::{AtFloor, ROLLBACK, Rollback};
 
 use super::part::choice;
@@ -26,6 +26,17 @@ impl Controller {
     /// Whether steps are constant, so that no estimator is needed.
     pub fn is_constant(&self) -> bool {
         matches!(self, Controller::Fixed(_))
+    }
+
+    /// The first step of a run of `duration` where none is given, both in s, for controllers that cannot take a step back: the
+    /// smallest one, as in the papers.
+    pub fn first_step(&self, duration: f64) -> Option<f64> {
+        match self {
+            Controller::Ecco(Ecco { min_step, .. }) | Controller::Integral(Integral { min_step, .. }) => {
+                Some(min_step.unwrap_or(bounds::SHARES[0] * duration))
+            }
+            Controller::Fixed(_) | Controller::Rollback(_) | Controller::Own(_) => None,
+        }
     }
 }
 

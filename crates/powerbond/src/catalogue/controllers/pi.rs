@@ -33,6 +33,7 @@ pub const ECCO: Entry = Entry {
             about: "kP",
         },
         AGE,
+        AT_REST,
         Knob {
             name: "error_floor",
             domain: Domain::Number { min: 0.0, max: 1.0, open: false },
@@ -51,7 +52,7 @@ pub const INTEGRAL: Entry = Entry {
     name: "i",
     about: "integral control of the step size, without rollback",
     paper: "sadjina2020 eq. 13",
-    knobs: &[SAFETY_BY_ESTIMATOR, MIN_STEP, MAX_STEP, MIN_RATE, MAX_RATE, INTEGRAL_GAIN, AGE],
+    knobs: &[SAFETY_BY_ESTIMATOR, MIN_STEP, MAX_STEP, MIN_RATE, MAX_RATE, INTEGRAL_GAIN, AGE, AT_REST],
     uses: None,
     plain: || Box::new(Integral::default()),
 };
@@ -71,6 +72,15 @@ const AGE: Knob = Knob {
     rule: None,
     unit: "",
     about: "which error norm is used: the newest, or that of the step before (sadjina2020 eq. 13, literally)",
+};
+
+const AT_REST: Knob = Knob {
+    name: "at_rest",
+    domain: Domain::Choice(&["wait", "grow"]),
+    rule: Some(|| format!("{}; {} with the jump estimator", AtRest::Wait.word(), AtRest::Grow.word())),
+    unit: "",
+    about: "error norms of exactly 0 before anything has moved: steps of at most 1 % of the time so far, or the largest growth (the \
+            papers)",
 };
 
 /// The jump norm is right at its tolerance, and its first steps are far too short.
@@ -94,6 +104,19 @@ impl Word for Age {
     const WORDS: &'static [(&'static str, Self)] = &[("newest", Age::Newest), ("previous", Age::Previous)];
 }
 
+/// What errors of exactly 0 mean before anything has moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtRest {
+    /// Nothing about the step: it is at most 1 % of the time so far.
+    Wait,
+    /// The largest growth, as any other error of 0.
+    Grow,
+}
+
+impl Word for AtRest {
+    const WORDS: &'static [(&'static str, Self)] = &[("wait", AtRest::Wait), ("grow", AtRest::Grow)];
+}
+
 /// `h' = h · safety · e^−(kI + kP) · e_last^kP` within bounds; steps are never rejected. Sadjina 2017, eq. 15.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ecco {
@@ -115,6 +138,8 @@ pub struct Ecco {
     pub proportional_gain: Option<f64>,
     /// Which error decides.
     pub age: Age,
+    /// What errors of exactly 0 mean before anything has moved; `None`: by estimator.
+    pub at_rest: Option<AtRest>,
     /// The last error counts as at least this.
     pub error_floor: f64,
 }
@@ -131,6 +156,7 @@ impl Default for Ecco {
             integral_gain: None,
             proportional_gain: None,
             age: Age::Newest,
+            at_rest: None,
             error_floor: Pi::ERROR_FLOOR,
         }
     }
@@ -148,6 +174,7 @@ knobs!(
     integral_gain,
     proportional_gain,
     age,
+    at_rest,
     error_floor,
 );
 
@@ -166,6 +193,7 @@ impl Make<Box<dyn StepController>> for Ecco {
         pi.proportional_gain = self.proportional_gain;
         pi.set_error_floor(self.error_floor);
         pi.age = u8::from(self.age == Age::Previous);
+        pi.rest_share = rest_share(&mut self.at_rest, context);
         Ok(Box::new(pi))
     }
 }
@@ -187,16 +215,19 @@ pub struct Integral {
     pub integral_gain: Option<f64>,
     /// Which error decides.
     pub age: Age,
+    /// What errors of exactly 0 mean before anything has moved; `None`: by estimator.
+    pub at_rest: Option<AtRest>,
 }
 
 impl Default for Integral {
     fn default() -> Self {
-        let Ecco { safety, min_step, max_step, min_rate, max_rate, integral_gain, age, .. } = Ecco::default();
-        Integral { safety, min_step, max_step, min_rate, max_rate, integral_gain, age }
+        let Ecco { safety, min_step, max_step, min_rate, max_rate, integral_gain, age, at_rest, .. } =
+            Ecco::default();
+        Integral { safety, min_step, max_step, min_rate, max_rate, integral_gain, age, at_rest }
     }
 }
 
-knobs!(Integral, INTEGRAL, safety, min_step, max_step, min_rate, max_rate, integral_gain, age);
+knobs!(Integral, INTEGRAL, safety, min_step, max_step, min_rate, max_rate, integral_gain, age, at_rest);
 
 impl Make<Box<dyn StepController>> for Integral {
     fn make(&mut self, written: &Written, context: &Context<'_>) -> Result<Box<dyn StepController>, Error> {
@@ -207,8 +238,14 @@ impl Make<Box<dyn StepController>> for Integral {
         pi.opening_rate = context.steered_by_jumps.then_some(OPENING_RATE_WITH_JUMPS);
         pi.integral_gain = self.integral_gain;
         pi.age = u8::from(self.age == Age::Previous);
+        pi.rest_share = rest_share(&mut self.at_rest, context);
         Ok(Box::new(pi))
     }
+}
+
+fn rest_share(given: &mut Option<AtRest>, context: &Context<'_>) -> Option<f64> {
+    let by_estimator = if context.steered_by_jumps { AtRest::Grow } else { AtRest::Wait };
+    (*given.get_or_insert(by_estimator) == AtRest::Wait).then_some(Pi::REST_SHARE)
 }
 
 fn safety(given: &mut Option<f64>, context: &Context<'_>) -> f64 {

@@ -3,16 +3,19 @@
 use crate::Error;
 use crate::catalogue::knob::NOT_NEGATIVE;
 use crate::catalogue::{
-    Ability, BY_RULE, Context, Domain, Entry, Kind, Knob, KnobField, KnobValue, Make, Without, Word, Written,
-    knobs,
+    Ability, BY_RULE, Context, Domain, Entry, Kind, Knob, KnobField, KnobValue, Make, PerVariable, Without,
+    Word, Written, knobs,
 };
 use powerbond_core::correction::{
-    EffortSide, EffortTerm, EnergyCorrection, Form, InputCorrection, mu_by_rule,
+    EffortGiver, EffortSide, EffortTerm, EnergyCorrection, Flow, Form, GiverRule, InputCorrection,
+    ResidualInputs, ZetaRule,
 };
+use powerbond_core::energy::Term;
 use powerbond_core::network::NameIndex;
+use powerbond_core::step::Seen;
 use powerbond_core::suggest::hint;
 use powerbond_core::units::{Dimensions, Unit};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The energy correction.
 pub const ENERGY: Entry = Entry {
@@ -23,11 +26,11 @@ pub const ENERGY: Entry = Entry {
     knobs: &[
         Knob {
             name: "mu",
-            domain: Domain::NumberOrWord { min: f64::MIN, max: f64::MAX, words: &[BY_RULE] },
+            domain: Domain::NumberByNameOrWord { min: f64::MIN, max: f64::MAX, words: &[BY_RULE] },
             rule: Some(|| BY_RULE.to_owned()),
             unit: "",
-            about: "μ, share of the residual energy that is corrected; by rule from rates, hold and feed-through \
-                    (eq. 20–21)",
+            about: "μ, share of the residual energy that is corrected: a number, a table by force output, or by rule from \
+                    rates, hold, feed-through, schedule and refresh (eq. 20–21)",
         },
         Knob {
             name: "nu",
@@ -51,11 +54,40 @@ pub const ENERGY: Entry = Entry {
             about: "largest correction; the smaller of both caps applies",
         },
         Knob {
-            name: "form",
-            domain: Domain::Choice(&["power", "difference"]),
+            name: "rate_limit",
+            domain: NOT_NEGATIVE,
+            rule: Some(|| "none".to_owned()),
+            unit: "the unit of the force per s",
+            about: "largest change of the correction per second",
+        },
+        Knob {
+            name: "zeta",
+            domain: Domain::Choice(&["rectangle", "trapezoid"]),
             rule: None,
             unit: "",
-            about: "eq. 17, or 2μ(f_new - f_old), without spikes, cap and ν",
+            about: "quadrature of the residual power (eq. 13)",
+        },
+        Knob {
+            name: "velocity",
+            domain: Domain::Choice(&["last", "predicted"]),
+            rule: None,
+            unit: "",
+            about: "velocity in eq. 14: at the start of the step, or predicted for its middle",
+        },
+        Knob {
+            name: "residual",
+            domain: Domain::Choice(&["last", "held"]),
+            rule: None,
+            unit: "",
+            about: "inputs in the residual power: of the last communication point (the paper), or as held at the end of the step",
+        },
+        Knob {
+            name: "form",
+            domain: Domain::Choice(&["power", "difference", "auto"]),
+            rule: None,
+            unit: "",
+            about: "eq. 17; 2μ(f_new - f_old), without spikes, cap and ν; or the same as far as `identify` does not know the \
+                    feed-through",
         },
         Knob {
             name: "bonds",
@@ -86,14 +118,23 @@ pub const ENERGY: Entry = Entry {
 /// A small force takes out the energy that the coupling created in the last step. Rodríguez 2022, eq. 13–21.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Energy {
-    /// μ, share of the residual energy that counts; `None`: by rule from rates, hold and feed-through.
-    pub mu: Option<f64>,
+    /// μ, share of the residual energy that counts, of all givers or by the output that gives the force; `None`: by rule from rates,
+    /// hold, feed-through, schedule and refresh. Gets what is used.
+    pub mu: Option<PerVariable>,
     /// ν, share of the uncorrected energy that is corrected later.
     pub nu: f64,
     /// Largest correction as a share of the coupling force.
     pub cap: Cap,
     /// Largest correction in the unit of the force; `None`: no limit.
     pub absolute_cap: Option<f64>,
+    /// Largest change of the correction per second, in the unit of the force; `None`: no limit.
+    pub rate_limit: Option<f64>,
+    /// How the residual power is integrated.
+    pub zeta: ZetaRule,
+    /// With which velocity the force is computed.
+    pub velocity: Flow,
+    /// With which inputs the residual power is computed.
+    pub residual: ResidualInputs,
     /// How the force is computed.
     pub form: Form,
     /// Which bonds are corrected; `None`: all.
@@ -111,6 +152,10 @@ impl Default for Energy {
             nu: 0.0,
             cap: Cap::Share(1.0),
             absolute_cap: None,
+            rate_limit: None,
+            zeta: ZetaRule::default(),
+            velocity: Flow::default(),
+            residual: ResidualInputs::default(),
             form: Form::Power,
             bonds: None,
             takes_force: None,
@@ -119,7 +164,22 @@ impl Default for Energy {
     }
 }
 
-knobs!(Energy, ENERGY, mu, nu, cap, absolute_cap, form, bonds, takes_force, beyond_limits);
+knobs!(
+    Energy,
+    ENERGY,
+    mu,
+    nu,
+    cap,
+    absolute_cap,
+    rate_limit,
+    zeta,
+    velocity,
+    residual,
+    form,
+    bonds,
+    takes_force,
+    beyond_limits,
+);
 
 /// The largest correction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,7 +209,21 @@ impl KnobField for Cap {
 
 impl Word for Form {
     const WORDS: &'static [(&'static str, Self)] =
-        &[("power", Form::Power), ("difference", Form::Difference)];
+        &[("power", Form::Power), ("difference", Form::Difference), ("auto", Form::Auto)];
+}
+
+impl Word for ZetaRule {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("rectangle", ZetaRule::Rectangle), ("trapezoid", ZetaRule::Trapezoid)];
+}
+
+impl Word for Flow {
+    const WORDS: &'static [(&'static str, Self)] = &[("last", Flow::Last), ("predicted", Flow::Predicted)];
+}
+
+impl Word for ResidualInputs {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("last", ResidualInputs::Last), ("held", ResidualInputs::Held)];
 }
 
 impl Make<Option<Box<dyn InputCorrection>>> for Energy {
@@ -165,8 +239,14 @@ impl Make<Option<Box<dyn InputCorrection>>> for Energy {
                 "the energy correction needs at least one bond; add `[bonds.name]`",
             ));
         }
-        for (knob, value) in [("mu", self.mu), ("nu", Some(self.nu))] {
-            if let Some(x) = value.filter(|x| !self.beyond_limits && !(0.0..=1.0).contains(x)) {
+        let mus: Vec<f64> = match &self.mu {
+            None => Vec::new(),
+            Some(PerVariable::All(x)) => vec![*x],
+            Some(PerVariable::ByName(list)) => list.iter().map(|(_, x)| *x).collect(),
+        };
+        for (knob, values) in [("mu", &mus[..]), ("nu", &[self.nu])] {
+            let beyond = |x: &&f64| !self.beyond_limits && !(0.0..=1.0).contains(*x);
+            if let Some(x) = values.iter().find(beyond) {
                 let message = format!(
                     "`{knob}` is {x}; expected 0 to 1. Set `beyond_limits = true` to allow other values"
                 );
@@ -176,17 +256,14 @@ impl Make<Option<Box<dyn InputCorrection>>> for Energy {
         let wanted = listed(self.bonds.as_ref(), ("bonds", written), &names.bonds, "bond")?;
         let takers =
             listed(self.takes_force.as_ref(), ("takes_force", written), &names.subsystems, "subsystem")?;
-        let mut sides = Vec::new();
+        let (mut sides, mut used) = (Vec::new(), BTreeMap::new());
         for bond in (0..names.bonds.len()).filter(|b| wanted.as_ref().is_none_or(|list| list.contains(b))) {
-            sides.push(self.side(written, context, bond, takers.as_ref())?);
+            sides.push(self.side(written, context, bond, takers.as_ref(), &mut used)?);
         }
-        // Where the rule gives one μ for all bonds, that is the one that is used.
-        if let [first, rest @ ..] = &sides[..]
-            && rest.iter().all(|side| side.mu == first.mu)
-        {
-            self.mu = Some(first.mu);
-        }
-        Ok(Some(Box::new(EnergyCorrection::new(sides, self.form))))
+        self.settle(written, &used)?;
+        let mut correction = EnergyCorrection::new(sides, self.form);
+        (correction.zeta, correction.flow, correction.residual) = (self.zeta, self.velocity, self.residual);
+        Ok(Some(Box::new(correction)))
     }
 }
 
@@ -208,7 +285,28 @@ fn listed(
     names.iter().map(find).collect::<Result<_, _>>().map(Some)
 }
 
+/// μ by the name of the output that gives the force.
+type Mus = BTreeMap<String, f64>;
+
 impl Energy {
+    /// Notes which μ are used, and that none of a table is left over.
+    fn settle(&mut self, written: &Written, used: &Mus) -> Result<(), Error> {
+        if let Some(PerVariable::ByName(list)) = &self.mu
+            && let Some((name, _)) = list.iter().find(|(name, _)| !used.contains_key(name))
+        {
+            let hint = hint(name, used.keys().map(String::as_str));
+            let message = format!("`{name}` does not give the force of a corrected bond.{hint}");
+            return Err(Error::input(written.knob("mu"), message));
+        }
+        let mut all = used.values();
+        self.mu = match all.next() {
+            None => self.mu.take(),
+            Some(first) if all.all(|mu| mu == first) => Some(PerVariable::All(*first)),
+            Some(_) => Some(PerVariable::ByName(used.iter().map(|(name, mu)| (name.clone(), *mu)).collect())),
+        };
+        Ok(())
+    }
+
     /// How a bond is corrected.
     fn side(
         &self,
@@ -216,6 +314,7 @@ impl Energy {
         context: &Context<'_>,
         bond: usize,
         takers: Option<&BTreeSet<usize>>,
+        used: &mut Mus,
     ) -> Result<EffortSide, Error> {
         let (network, names) = (context.network, context.names);
         let name = &names.bonds[bond];
@@ -260,39 +359,89 @@ impl Energy {
                 owner(givers[0])
             ));
         }
-        let mu = match self.mu {
-            Some(mu) => mu,
-            None => {
-                if let Some(&p) =
-                    givers.iter().find(|&&p| !network.members[ports[p].subsystem].knows_feed_through())
-                {
-                    return fail(format!(
+        let rule = |p: usize, taken: &Term, given: &Term| {
+            if !network.members[ports[p].subsystem].knows_feed_through() {
+                return Err(Error::input(
+                    written.entry.clone(),
+                    format!(
                         "bond `{name}`: the feed-through of `{}` is unknown, so the rule for μ does not apply. Set \
                          `mu` (0.5 with feed-through at equal rates)",
                         owner(p)
-                    ));
-                }
-                let rate = |p: usize| context.rates[ports[p].subsystem];
-                let giver_rate = givers.iter().map(|&p| rate(p)).max().unwrap_or(1);
-                let fast = if rate(taker) > giver_rate { taker } else { givers[0] };
-                let hold = terms(fast).iter().map(|t| context.holds[t.u]).min().unwrap_or(0);
-                mu_by_rule(givers.iter().any(|&p| feeds_through(p)), giver_rate, rate(taker), hold)
+                    ),
+                ));
             }
+            let seen = |input: usize, output: usize| {
+                context.schedule.map_or((Seen::Held, false), |schedule| schedule.seen(input, output))
+            };
+            let (effort_seen, in_group) = seen(taken.u, given.y);
+            let (flow_seen, _) = seen(given.u, taken.y);
+            let follows = |input: usize, seen: Seen| match seen {
+                Seen::Between => {
+                    network.members[network.owner_of_input[input]].capabilities.input_derivatives.min(1)
+                }
+                Seen::Held | Seen::Latest => context.holds[input],
+            };
+            Ok(GiverRule {
+                feeds_through: feeds_through(p),
+                giver_rate: context.rates[ports[p].subsystem],
+                taker_rate: context.rates[ports[taker].subsystem],
+                giver_hold: follows(given.u, flow_seen),
+                taker_hold: follows(taken.u, effort_seen),
+                in_group,
+                refreshed: context.refresh.contains(&ports[p].subsystem),
+                flow_seen,
+                effort_seen,
+            }
+            .mu())
         };
+        let mut effort_terms = Vec::new();
+        for (c, taken) in terms(taker).iter().enumerate() {
+            let source = |output: usize| {
+                let of_port = |&p: &usize| terms(p).iter().find(|t| t.y == output).map(|t| (p, t));
+                givers.iter().find_map(of_port)
+            };
+            let sources: Vec<usize> = network.wiring.sources(taken.u).map(|(output, _)| output).collect();
+            // Something may stand between a giver and its taker: then all sources are those of the first one.
+            let none_belongs = sources.iter().all(|&output| source(output).is_none());
+            let mut list = Vec::new();
+            for &output in &sources {
+                let of_first = || Some((givers[0], terms(givers[0]).get(c)?)).filter(|_| none_belongs);
+                let Some((p, given)) = source(output).or_else(of_first) else {
+                    list.push(EffortGiver { mu: 0.0, belongs: false, flow_input: None });
+                    continue;
+                };
+                let label = names.outputs[output].to_string();
+                let mu = match &self.mu {
+                    None => rule(p, taken, given)?,
+                    Some(PerVariable::All(mu)) => *mu,
+                    Some(PerVariable::ByName(table)) => match table.iter().find(|(name, _)| *name == label) {
+                        Some((_, mu)) => *mu,
+                        None => {
+                            return Err(Error::input(
+                                written.knob("mu"),
+                                format!("`mu` lacks `{label}`; it must name every output that gives a force"),
+                            ));
+                        }
+                    },
+                };
+                used.insert(label, mu);
+                let connected = network.wiring.sources(given.u).any(|(o, _)| o == taken.y);
+                list.push(EffortGiver { mu, belongs: true, flow_input: connected.then_some(given.u) });
+            }
+            // Terms count power that leaves; the correction counts what enters.
+            let (effort, flow, factor) = (taken.u, taken.y, -taken.factor);
+            effort_terms.push(EffortTerm { effort, flow, factor, givers: list });
+        }
         Ok(EffortSide {
             bond,
-            // Terms count power that leaves; the correction counts what enters.
-            terms: terms(taker)
-                .iter()
-                .map(|t| EffortTerm { effort: t.u, flow: t.y, factor: -t.factor })
-                .collect(),
-            mu,
+            terms: effort_terms,
             nu: self.nu,
             relative_cap: match self.cap {
                 Cap::Share(share) => share,
                 Cap::Unlimited => f64::INFINITY,
             },
             absolute_cap: self.absolute_cap.unwrap_or(f64::INFINITY),
+            rate_limit: self.rate_limit.unwrap_or(f64::INFINITY),
         })
     }
 }

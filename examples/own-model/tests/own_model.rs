@@ -45,7 +45,7 @@ fn the_model_is_the_same_in_rust_as_an_fmu_and_in_a_file() {
     assert_eq!(printed.matches("trustworthy").count(), 3, "{printed}");
     let pressures = |line: usize| {
         let words = lines[line].1.split(' ').collect::<Vec<_>>();
-        [0, 4].map(|place| words[place].parse::<f64>().expect("a number"))
+        [0, 5].map(|place| words[place].parse::<f64>().expect("a number"))
     };
     let [full, end] = reference();
     for (rust, fmi3) in pressures(0).into_iter().zip(pressures(2)) {

@@ -6,7 +6,7 @@ use super::inputs::{followed, twins};
 use super::record::{columns, port_names};
 use crate::Error;
 use crate::catalogue::controllers::Controller;
-use crate::catalogue::{self, Chosen, Class, Context, DITHER, Method, is_discrete};
+use crate::catalogue::{self, Chosen, Class, Context, DITHER, Identify, Method, is_discrete};
 use powerbond_core::controller::Fixed;
 use powerbond_core::feed_through::identify::Identifier;
 use powerbond_core::hold::InputFeed;
@@ -164,7 +164,7 @@ impl Coupled<'_> {
     fn dither(&self, identifier: Option<&Identifier>) -> Option<(f64, Vec<bool>)> {
         let (network, method) = (&self.network, &self.system.method);
         let amplitude = method.dither.unwrap_or(DITHER);
-        if method.hold.varies() || amplitude == 0.0 {
+        if method.hold.varies() || amplitude == 0.0 || matches!(method.identify, Identify::Off) {
             return None;
         }
         let mut chosen = vec![false; network.n_inputs];

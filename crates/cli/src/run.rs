@@ -144,13 +144,7 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
             let message = format!("`{option}` needs a worker process, and this run is in this process");
             return Err(Error::input(None, message));
         }
-        let done = arguments.run(Output::default(), &mut watch);
-        watch.clear();
-        let done = done?;
-        let report = arguments.report_of(&done)?;
-        arguments.page(done.folder.as_ref().map(RunFolder::path))?;
-        show(&report)?;
-        return Ok(watch.stopped_by().filter(|_| report.code == 0).unwrap_or(report.code));
+        return arguments.alone(&mut watch);
     }
     let limits = Limits {
         run: arguments.timeout.map(Duration::from_secs_f64),
@@ -158,8 +152,19 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
     };
     let ending = powerbond_worker::supervise(std::env::args_os().skip(1), limits, &mut watch);
     watch.clear();
-    let cannot = |e| Error::input(None, format!("cannot start the worker process: {e}; try `--in-process`"));
-    match ending.map_err(cannot)? {
+    let ending = match ending {
+        Ok(ending) => ending,
+        Err(error) if arguments.timeout.is_some() || arguments.call_timeout.is_some() => {
+            let message = format!("cannot start the worker process, which deadlines need: {error}");
+            return Err(Error::input(None, message));
+        }
+        // A limit on files or memory, for one: the run itself may do without.
+        Err(error) => {
+            eprintln!("warning: cannot start the worker process: {error}; FMUs run in this process");
+            return arguments.alone(&mut watch);
+        }
+    };
+    match ending {
         Ending::Reported { report, trouble, folder } => {
             arguments.page(folder.as_deref())?;
             show(&report)?;
@@ -218,14 +223,27 @@ fn work(arguments: &Arguments, mut worker: Worker) -> u8 {
     let output =
         Output { backups: Some(worker.backups()), concluded: Some(Box::new(concluded)), ..Output::default() };
     let report = arguments.run(output, &mut worker).and_then(|done| arguments.report_of(&done));
-    told(report.unwrap_or_else(|error| Report {
+    let code = told(report.unwrap_or_else(|error| Report {
         code: error.exit_code(),
         err: crate::text::error(&error),
         ..Report::default()
-    }))
+    }));
+    worker.end();
+    code
 }
 
 impl Arguments {
+    /// Without a worker.
+    fn alone(&self, watch: &mut Watch) -> Result<u8, Error> {
+        let done = self.run(Output::default(), watch);
+        watch.clear();
+        let done = done?;
+        let report = self.report_of(&done)?;
+        self.page(done.folder.as_ref().map(RunFolder::path))?;
+        show(&report)?;
+        Ok(watch.stopped_by().filter(|_| report.code == 0).unwrap_or(report.code))
+    }
+
     /// Runs the system, its results in a folder.
     fn run(&self, output: Output, observer: &mut dyn Observer) -> Result<Done, Error> {
         let options = RunOptions {

@@ -54,10 +54,10 @@ fn the_examples_are_near_their_exact_solutions() {
     check(
         "quarter-car-dd",
         DD,
-        224,
+        226,
         12,
         &[
-            ("chassis.position", 1.25e-4),
+            ("chassis.position", 1.075e-4),
             ("chassis.velocity", 8.41e-4),
             ("wheel.position", 1.896e-4),
             ("wheel.velocity", 4.887e-3),

@@ -27,6 +27,8 @@ struct Head {
     /// How often the worker has said what the run came to.
     reports: AtomicU32,
     code: AtomicU32,
+    /// The worker is about to end by itself.
+    is_done: AtomicU32,
     /// Runs that have begun: finer ones may follow the first.
     runs: AtomicU32,
     /// Bits of times and of the error norm.
@@ -179,6 +181,14 @@ impl BlackBox {
         head.code.store(code.into(), Ordering::Relaxed);
         head.reports.fetch_add(1, Ordering::Release);
         fits
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.0.head.is_done.load(Ordering::Acquire) != 0
+    }
+
+    pub(crate) fn set_done(&self) {
+        self.0.head.is_done.store(1, Ordering::Release);
     }
 
     /// Takes words; nothing if there are not so many left.

@@ -239,7 +239,7 @@ impl Watch {
                 self.failed(Error::Crash(Box::new(failure)), None)
             }
             (Some((code, out, err)), error) => {
-                let clean = status.code() == Some(code.into());
+                let clean = self.black_box.is_done() && status.code() == Some(code.into());
                 let trouble = error.or_else(|| (!clean).then(|| self.crash(status)));
                 let report = Report { code, out, err };
                 let folder = self.black_box.folder();

@@ -54,6 +54,11 @@ impl Worker {
         }
     }
 
+    /// Nothing of an FMU is called any more: the process ends now, with the code of the last report.
+    pub fn end(&self) {
+        self.black_box.set_done();
+    }
+
     /// The exit code of a run that the supervisor asked to stop.
     pub fn stopped_by(&self) -> Option<u8> {
         match self.black_box.wanted_stop() {

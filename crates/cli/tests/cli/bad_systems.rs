@@ -102,7 +102,10 @@ fn all_names_that_do_not_exist_are_told_at_once() {
         &[("mass = 400.0", "maas = 400.0"), ("damper = \"linear\"", "damper = \"lineer\"")],
         &[
             ("maas", "model `quarter-car/chassis`: unknown parameter `maas`. Did you mean `mass`?"),
-            ("damper = \"lineer\"", "`damper` is \"lineer\"; expected one of \"linear\", \"square-root\""),
+            (
+                "damper = \"lineer\"",
+                "`damper` is \"lineer\"; expected one of \"linear\", \"square-root\", \"power\"",
+            ),
         ],
     );
 }
@@ -216,7 +219,7 @@ fn wrong_types_say_what_was_found_and_what_is_needed() {
     refuses(
         "damper = \"linear\"",
         "damper = \"lineer\"",
-        &["\"lineer\"", "one of \"linear\", \"square-root\""],
+        &["\"lineer\"", "one of \"linear\", \"square-root\", \"power\""],
     );
     refuses("damper = \"linear\"", "damper = 3", &["`damper` is 3", "one of"]);
     refuses("micro_steps = 10", "micro_steps = 1.5", &["1.5", "an integer from 1"]);

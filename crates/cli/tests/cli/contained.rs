@@ -202,7 +202,10 @@ fn an_fmu_that_makes_files_unwritable_loses_no_row() {
         let lab = trap(fault, IN_A_STEP);
         let (ran, _) = run(&lab, &[]);
         assert_eq!(ran.code, 5, "fault {fault}: {}", ran.err);
-        assert!(ran.err.contains("closed or limited the files of its process"), "{}", ran.err);
+        // In a build with debug assertions the standard library aborts over a descriptor that somebody else has closed.
+        let aborts = fault == 12 && cfg!(debug_assertions);
+        let how = if aborts { "SIGABRT" } else { "closed or limited the files of its process" };
+        assert!(ran.err.contains(how), "{}", ran.err);
         assert!(lab.results().column("time").len() >= 6, "{}", ran.err);
         assert_eq!(lab.summary()["outcome"], "failed");
     }

@@ -31,12 +31,12 @@ fn what_was_asked_for_is_what_ran() {
     check("holds = { \"wheel.chassis_velocity\" = 1 }", "holds", json!({ "wheel.chassis_velocity": 1 }));
     check("correction = \"nepce\"", "correction/kind", json!("nepce"));
     check(
-        "correction = { kind = \"nepce\", alpha = { \"chassis.force\" = 0.5 }, feed_through = \"model\" }",
+        "correction = { kind = \"nepce\", alpha = { \"chassis.force\" = 0.5, \"wheel.chassis_velocity\" = 0.25 }, feed_through = \"model\" }",
         "correction",
         // Every knob is there, also those that nobody set.
         json!({
             "kind": "nepce",
-            "alpha": { "chassis.force": 0.5, "wheel.chassis_velocity": 0.8, "wheel.road": 0.8 },
+            "alpha": { "chassis.force": 0.5, "wheel.chassis_velocity": 0.25, "wheel.road": 0.8 },
             "feed_through": "model",
             "gated": false,
             "step_ratio": "growth"

@@ -83,6 +83,7 @@ fn the_summary_has_its_documented_fields() {
             "error",
             "failure",
             "verdict",
+            "verification",
             "exceeded",
             "time",
             "steps",

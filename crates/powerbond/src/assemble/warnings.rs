@@ -87,10 +87,12 @@ pub(crate) fn engine_warnings(engine: &Engine, names: &Names) -> Vec<String> {
 /// Steps that are multiples of something may not fit into the run.
 fn early_end(engine: &Engine) -> Option<String> {
     let (end, stop) = (engine.planned_end(), engine.settings().stop);
+    // A multiple of a step may be a last bit off the number that people expect.
+    let end_text = short(format!("{end:.12e}").parse().unwrap_or(end));
     (end < stop).then(|| {
         format!(
             "the run ends at {} s instead of {} s: step sizes are multiples of a subsystem's fixed internal step",
-            short(end),
+            end_text,
             short(stop)
         )
     })

@@ -4,7 +4,7 @@ mod builder;
 mod errors;
 mod stepping;
 
-use powerbond::catalogue::controllers::Ecco;
+use powerbond::catalogue::controllers::{AtRest, Ecco};
 use powerbond::catalogue::{Method, estimators};
 use powerbond::table::Table;
 use powerbond::{Connect, Error, Port, Session, State, System, SystemBuilder};
@@ -50,6 +50,7 @@ fn quarter_car() -> SystemBuilder {
                 safety: Some(0.8),
                 min_step: Some(1e-4),
                 max_step: Some(1e-2),
+                at_rest: Some(AtRest::Grow),
                 ..Default::default()
             }
             .into(),

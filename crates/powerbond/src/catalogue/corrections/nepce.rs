@@ -122,9 +122,11 @@ impl Make<Option<Box<dyn InputCorrection>>> for Nepce {
     ) -> Result<Option<Box<dyn InputCorrection>>, Error> {
         let rule = |i: usize| (1.0 / (f64::from(context.holds[i]) + 1.0)).min(MOST_ALPHA);
         let inputs = &context.names.inputs;
-        self.check_alphas(written, context)?;
+        let complete = self.check_alphas(written, context);
         let mut alpha =
             context.per_variable(&mut self.alpha, written.knob("alpha"), inputs, "input", rule)?;
+        // A misspelled name is told as such, before what is missing.
+        complete?;
         for (i, alpha) in alpha.iter_mut().enumerate() {
             if is_discrete(context.network, i) {
                 *alpha = 0.0;

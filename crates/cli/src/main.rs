@@ -51,7 +51,7 @@ Exit codes:
 enum Command {
     /// Run a coupled system and write its results
     #[command(after_help = examples::RUN)]
-    Run(run::Arguments),
+    Run(Box<run::Arguments>),
     /// Show the model description of an FMU
     #[command(visible_alias = "info", after_help = examples::INSPECT)]
     Inspect(inspect::Arguments),

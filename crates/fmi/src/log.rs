@@ -122,7 +122,9 @@ impl Environment {
 
 /// Environments whose addresses FMUs have, by address, and how many there were before. What an FMU hands back is looked up here and
 /// never followed: FMUs of one exporter call the logger with an environment of `0x1`.
-static LIVE: Mutex<(BTreeMap<usize, (u64, Arc<Environment>)>, u64)> = Mutex::new((BTreeMap::new(), 0));
+static LIVE: Mutex<(Registry, u64)> = Mutex::new((BTreeMap::new(), 0));
+
+type Registry = BTreeMap<usize, (u64, Arc<Environment>)>;
 
 /// An environment that callbacks find as long as this lives.
 pub(crate) struct Live {

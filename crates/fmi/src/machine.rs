@@ -175,7 +175,7 @@ impl Machine {
         for _ in 0..MAX_ITERATIONS {
             let (code, DiscreteStates { again, terminate, next_event }) = self.calls.update_discrete_states();
             self.check(code, UPDATE)?;
-            if let Some(next) = next_event.filter(|next| !(*next >= t - slack)) {
+            if let Some(next) = next_event.filter(|next| next.is_nan() || *next < t - slack) {
                 return odd("a nextEventTime in the past", format!("{next} s at t = {t} s"));
             }
             if terminate {

@@ -12,6 +12,9 @@ pub(crate) struct Start {
     packets: Vec<(usize, Vec<u8>)>,
 }
 
+/// Numbers, and strings or binaries by their places.
+pub(crate) type OtherInputs = (Vec<f64>, Vec<(usize, Vec<u8>)>);
+
 impl Start {
     pub fn new(experiment: Experiment) -> Self {
         Start { experiment, inputs: Vec::new(), latest: Vec::new(), packets: Vec::new() }
@@ -35,7 +38,7 @@ impl Start {
     }
 
     /// The inputs that it should have been initialized with, if it was initialized with others.
-    pub fn other_inputs(&mut self) -> Option<(Vec<f64>, Vec<(usize, Vec<u8>)>)> {
+    pub fn other_inputs(&mut self) -> Option<OtherInputs> {
         let same = self.packets.is_empty() && self.inputs == self.latest;
         (!same).then(|| (self.latest.clone(), std::mem::take(&mut self.packets)))
     }

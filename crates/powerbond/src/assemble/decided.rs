@@ -103,7 +103,6 @@ impl Coupled<'_> {
     fn policies(&self, decided: &Decided) -> Result<(Policies, Vec<&'static str>, Method), Error> {
         let Coupled { system, experiment, network, names, .. } = self;
         let bond = |&b: &usize| (system.bonds[b].tolerance, system.bonds[b].energy_scale);
-        let schedule;
         let mut context = Context {
             network,
             names,
@@ -121,7 +120,7 @@ impl Coupled<'_> {
             bonds: names.bond_order.iter().map(bond).collect(),
         };
         let mut method = Method { controller: decided.controller.clone(), ..system.method.clone() };
-        schedule = method.schedule.make(&context)?;
+        let schedule = method.schedule.make(&context)?;
         context.schedule = Some(&schedule);
         let context = &context;
         self.check_rollback()?;

@@ -30,6 +30,9 @@ const KEYS: &[&str] = &[
     "start",
 ];
 
+/// Reads the value of one key.
+type ReadKey = fn(&mut Method, Node<'_>) -> Result<(), Error>;
+
 impl Method {
     /// Reads the lines of a `[method]`.
     pub fn parse(lines: &str) -> Result<Method, Error> {
@@ -86,7 +89,7 @@ impl Method {
     }
 
     /// Keys whose values are no parts with knobs.
-    const PLAIN_KEYS: &[(&str, fn(&mut Method, Node<'_>) -> Result<(), Error>)] = &[
+    const PLAIN_KEYS: &[(&str, ReadKey)] = &[
         ("monitors", |method, n| {
             method.monitors.clear();
             for n in n.list()? {

@@ -144,10 +144,10 @@ mod tests {
     /// A method of order p with error c h^p: D = c h^p (1 - 2^-p), and the next difference is 2^-p of it.
     #[test]
     fn quarters_give_the_error_of_a_method_with_an_order() {
-        for p in [1.0, 1.5, 2.0, 3.0] {
+        for p in [1.0_f64, 1.5, 2.0, 3.0] {
             let error = 0.01;
-            let d = error * (1.0 - (-p as f64).exp2());
-            let found = OutputError::by_quarters("y".to_owned(), d, d * (-p as f64).exp2());
+            let d = error * (1.0 - (-p).exp2());
+            let found = OutputError::by_quarters("y".to_owned(), d, d * (-p).exp2());
             assert!((found.error / error - 1.0).abs() < 1e-12 && (found.order.unwrap() - p).abs() < 1e-12);
             assert!(found.low < error && error < found.high);
             let halves = OutputError::by_halves("y".to_owned(), d);

@@ -98,7 +98,7 @@ pub fn read_method(source: &Arc<Source>) -> Result<(Method, Option<At<f64>>), Er
     let tree = source::toml::parse_with(source, advice)?;
     let file = tree.root().open_table()?;
     let is_section = |key: &&str| file.get(key).is_some_and(|n| n.is_table());
-    if !TOP.iter().any(|key| is_section(&key)) {
+    if !TOP.iter().any(is_section) {
         return Ok((Method::read(tree.root())?, None));
     }
     let mut problems = Collector::new();

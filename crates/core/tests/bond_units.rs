@@ -110,7 +110,8 @@ fn turns_are_no_radians() {
         let expected =
             format!("`b.y` is in {from} and `a.u` in rad/s: one counts revolutions, the other radians");
         assert!(error.contains(&expected), "{error}");
-        let named: f64 = error.split("right `gain`, ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        let named: f64 =
+            error.split("right `gain`, ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
         assert!((named / gain - 1.0).abs() < 1e-12, "{error}");
     }
 }

@@ -166,11 +166,11 @@ fn abilities_are_those_that_were_exported() {
             let wanted = if version == FmiVersion::Fmi2 { order } else { "2" };
             assert_eq!(told.info().capabilities.input_derivatives.to_string(), wanted, "{version:?}");
         }
-        let probed = powerbond_fmi::probe::probe(&fmu, &powerbond_fmi::Options::default());
+        let probed = powerbond_fmi::probe::probe(&fmu, &powerbond_fmi::Options::default(), true);
         assert_eq!((probed.reread, probed.failure), (Reread::No, None), "{version:?}");
         assert!(subsystem.save().is_err());
         let rich = folder.fmu(spec, version, &given(&[]));
-        let probed = powerbond_fmi::probe::probe(&rich, &powerbond_fmi::Options::default());
+        let probed = powerbond_fmi::probe::probe(&rich, &powerbond_fmi::Options::default(), true);
         assert_eq!((probed.reread, probed.failure), (Reread::Plain, None), "{version:?}");
     }
 }

@@ -222,6 +222,9 @@ pub trait Subsystem: Send {
         Err(SubsystemError::Unsupported { call: "restore" })
     }
 
+    /// What `save` kept is not gone back to any more: a step that cannot be finished is none that can be made again.
+    fn release(&mut self) {}
+
     /// Another instance with the same parameters and start values, before [`Subsystem::bind`]: what is tried out on it leaves no
     /// trace in the run. `None` if there cannot be one.
     fn scratch(&self) -> Option<Box<dyn Subsystem>> {

@@ -101,6 +101,10 @@ impl<T: Wrapper> Subsystem for T {
         self.inner_mut().restore()
     }
 
+    fn release(&mut self) {
+        self.inner_mut().release();
+    }
+
     fn scratch(&self) -> Option<Box<dyn Subsystem>> {
         Wrapper::scratch(self)
     }

@@ -19,7 +19,7 @@ use crate::snapshot::{Book, FmuSnapshot, States};
 use crate::start::Start;
 use crate::status::OK;
 use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
-use crate::transfer::{Incoming, OutputDerivatives, Route};
+use crate::transfer::{Incoming, OutputDerivatives, Route, Sent};
 use crate::value::Value;
 use powerbond_core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, StateSnapshot, StepEvent,
@@ -57,6 +57,8 @@ pub struct FmuSubsystem {
     outputs: Route,
     state: *mut c_void,
     states: States,
+    /// What the FMU had for its inputs when `state` was saved.
+    saved_inputs: Vec<Sent>,
     probes: Route,
     columns: Vec<Column>,
     derivatives: OutputDerivatives,
@@ -116,6 +118,7 @@ impl FmuSubsystem {
         FmuSubsystem {
             state: std::ptr::null_mut(),
             states: States::default(),
+            saved_inputs: Vec::new(),
             inputs: Incoming::new(Route::empty()),
             outputs: Route::empty(),
             direct: None,
@@ -549,6 +552,7 @@ impl Subsystem for FmuSubsystem {
         let route = |bound: &[usize]| Route::new(&self.fmu, &self.ports, bound, events);
         self.inputs = Incoming::new(route(&binding.inputs));
         self.outputs = route(&binding.outputs);
+        self.saved_inputs = self.inputs.numbers.sent();
         self.probes = route(&binding.probes);
         self.columns = self.columns(binding);
         if self.info.capabilities.output_derivatives > 0 {
@@ -729,6 +733,7 @@ impl Subsystem for FmuSubsystem {
         self.stepper.saved_time = self.time;
         self.stepper.saved_event = self.machine.next_event();
         self.stepper.saved_pending = self.stepper.pending;
+        self.inputs.numbers.keep_sent(&mut self.saved_inputs);
         Ok(())
     }
 
@@ -741,7 +746,7 @@ impl Subsystem for FmuSubsystem {
             return Err(SubsystemError::Unsupported { call: "restore" });
         }
         self.machine.check(self.machine.calls.set_state(self.state), self.machine.calls.names().set_state)?;
-        self.inputs.numbers.forget();
+        self.inputs.numbers.load(&self.saved_inputs);
         self.machine.set_next_event(self.stepper.saved_event);
         self.stepper.pending = self.stepper.saved_pending;
         self.time = self.stepper.saved_time;
@@ -855,8 +860,13 @@ impl Subsystem for FmuSubsystem {
         let (place, element) = self.cell(packet);
         let (machine, cell) = (&self.machine, &mut self.inputs.cells[place]);
         cell.stage(machine, element, bytes)?;
-        // Texts and binaries are discrete: with `eventModeUsed` they change at events only, together with everything else.
-        if machine.has_events_in_steps() { Ok(()) } else { cell.send(machine) }
+        // Strings and binaries are discrete: with `eventModeUsed` they change at events only. They come after numbers and are part of
+        // the state that a rollback goes back to, so they have an event of their own.
+        if machine.has_events_in_steps() {
+            machine.at_event((self.time, self.stepper.slack), || cell.send(machine), || Ok(()))
+        } else {
+            cell.send(machine)
+        }
     }
 
     fn finish(&mut self) -> Result<(), SubsystemError> {

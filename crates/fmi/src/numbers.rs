@@ -65,6 +65,25 @@ impl Numbers {
         each!(self, list => list.len())
     }
 
+    /// Becomes `other`, which has as many values of the same type; nothing is allocated.
+    pub fn copy_from(&mut self, other: &Numbers) {
+        match (self, other) {
+            (Numbers::F64(to), Numbers::F64(from)) => to.copy_from_slice(from),
+            (Numbers::F32(to), Numbers::F32(from)) => to.copy_from_slice(from),
+            (Numbers::I8(to), Numbers::I8(from)) => to.copy_from_slice(from),
+            (Numbers::U8(to), Numbers::U8(from)) => to.copy_from_slice(from),
+            (Numbers::I16(to), Numbers::I16(from)) => to.copy_from_slice(from),
+            (Numbers::U16(to), Numbers::U16(from)) => to.copy_from_slice(from),
+            (Numbers::I32(to), Numbers::I32(from)) => to.copy_from_slice(from),
+            (Numbers::U32(to), Numbers::U32(from)) => to.copy_from_slice(from),
+            (Numbers::I64(to), Numbers::I64(from)) => to.copy_from_slice(from),
+            (Numbers::U64(to), Numbers::U64(from)) => to.copy_from_slice(from),
+            (Numbers::Bool8(to), Numbers::Bool8(from)) => to.copy_from_slice(from),
+            (Numbers::Bool32(to), Numbers::Bool32(from)) => to.copy_from_slice(from),
+            (to, from) => to.clone_from(from),
+        }
+    }
+
     /// Stores `value` at `i`, rounded to what the type has.
     pub fn write(&mut self, i: usize, value: f64) {
         match self {

@@ -147,8 +147,9 @@ impl Stepper {
         Ok(crossed)
     }
 
-    /// Sets the inputs before a step from `t`, and says whether that was an event: one that is pending there is handled with them
-    /// (FMI 3.0.2, Event Mode, has it handled before the next step), and so is everything that changes at events only, at once.
+    /// Sets the inputs before a step from `t`, and says whether that was an event that nobody knows of. One that is pending there is
+    /// handled with them (FMI 3.0.2, Event Mode, has it handled before the next step), and so is everything that changes at events
+    /// only, at once.
     fn feed(
         &mut self,
         machine: &Machine,
@@ -156,13 +157,14 @@ impl Stepper {
         values: &[f64],
         t: f64,
     ) -> Result<bool, SubsystemError> {
-        let is_event = self.pending || inputs.needs_event(machine, values);
-        if is_event {
+        let was_pending = self.pending;
+        let changes = inputs.needs_event(machine, values);
+        if was_pending || changes {
             self.update(machine, inputs, values, t, || Ok(()))?;
         } else {
             inputs.send(machine, values)?;
         }
-        Ok(is_event)
+        Ok(changes && !was_pending)
     }
 
     /// Handles what happens at `t`, time standing still: sets the inputs in event mode, updates the discrete states and `get`s

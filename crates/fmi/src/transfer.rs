@@ -30,10 +30,7 @@ impl Incoming {
     /// Whether something is to change that may change at events only (FMI 3.0.2, variability `discrete` and `tunable`: with
     /// `eventModeUsed` in Event Mode).
     pub fn needs_event(&self, machine: &Machine, values: &[f64]) -> bool {
-        machine.has_events_in_steps()
-            && (!self.settings.is_empty()
-                || self.cells.iter().any(Cell::is_staged)
-                || self.numbers.changes(values))
+        machine.has_events_in_steps() && (!self.settings.is_empty() || self.numbers.changes(values))
     }
 
     /// Sets what may be set where the instance is: between steps of one with `eventModeUsed` only what is continuous.
@@ -129,11 +126,20 @@ impl Route {
         groups.iter().map(|group| Sent { values: group.values.clone(), known: group.known }).collect()
     }
 
+    /// As [`Route::sent`], into an earlier answer: nothing is allocated.
+    pub fn keep_sent(&self, sent: &mut [Sent]) {
+        let Route::Grouped(groups) = self else { return };
+        for (group, sent) in groups.iter().zip(sent) {
+            sent.values.copy_from(&group.values);
+            sent.known = group.known;
+        }
+    }
+
     /// The FMU went back to where it had this.
     pub fn load(&mut self, sent: &[Sent]) {
         let Route::Grouped(groups) = self else { return };
         for (group, sent) in groups.iter_mut().zip(sent) {
-            group.values.clone_from(&sent.values);
+            group.values.copy_from(&sent.values);
             group.known = sent.known;
         }
     }

@@ -4,12 +4,14 @@
 use powerbond::core::controller::{Fixed, Rejecting, StepController};
 use powerbond::core::error::RunError;
 use powerbond::core::estimator::{BigStep, Constants, ErrorEstimator, Richardson, Tolerance};
+use powerbond::core::feed_through::probe_integrations;
 use powerbond::core::hold::Polynomial;
 use powerbond::core::network::{Network, NetworkBuilder, VariableName};
 use powerbond::core::observe::{Flow, Nobody, Observer, StepReport};
 use powerbond::core::run::{Engine, PastInputs, Policies, Settings};
 use powerbond::core::step::StepView;
 use powerbond::core::step::{Schedule, ScheduleKind, Seen};
+use powerbond::core::subsystem::Setup;
 use powerbond::core::time::signal::Signal;
 use powerbond::models::linear::Propagators;
 use powerbond::models::quarter_car_splits::Exact;
@@ -122,7 +124,8 @@ pub struct LocalErrors {
 pub fn local_errors(split: Split, k: u8, t: f64, h: f64, refresh: &[usize]) -> Result<LocalErrors, RunError> {
     let car = Exact::default();
     let x = car.after(&[0.0; 4], t);
-    let network = split.network(&x);
+    let mut network = split.network(&x);
+    probe_integrations(&mut network, &[0, 1], &Setup { start: 0.0, stop: 1.0 });
     let mut settings = Settings::new(t, t + 2.0 * h);
     settings.past = past(split, &car, t, &x, h);
     settings.refresh = refresh.to_vec();

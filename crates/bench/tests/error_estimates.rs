@@ -59,6 +59,32 @@ fn local_errors_have_the_order_k_plus_2_and_with_feed_through_k_plus_1() {
     check_local(Split::Fd, 2, 3.0, 27.0 / 23.0);
 }
 
+/// Positions are two integrations behind the inputs: with the published constants their estimates are (c₂ − 1)/(c₁ − 1) of the error,
+/// with constants per output they are right. Ratios at H and 2H are extrapolated to H = 0.
+#[test]
+fn estimates_are_right_for_positions_with_the_constants_of_two_integrations() {
+    let car = "dd, 0.1 s";
+    // Errors of positions are H^(k+3): steps large enough to see them above rounding.
+    for (k, h, published) in [(0, 1e-3, 3.0 / 5.0), (1, 1e-3, 5.0 / 9.0), (2, 2e-3, 0.52852)] {
+        let at = |h| local_errors(Split::Dd, k, 0.1, h, &[]).expect("two steps can be made");
+        let (double, single) = (at(2.0 * h), at(h));
+        for output in [0, 2] {
+            let check = |name: &str, estimate: fn(&LocalErrors) -> &Vec<f64>, expected: f64| {
+                let ratio = |at: &LocalErrors| estimate(at)[output] / at.error[output];
+                let found = 2.0 * ratio(&single) - ratio(&double);
+                println!("{car}, k = {k}, output {output}, {name}: {found:.4} ({:.4} at H)", ratio(&single));
+                assert!(
+                    (found / expected - 1.0).abs() <= 0.03,
+                    "{name}, k = {k}: {found} instead of {expected}"
+                );
+            };
+            check("classic", |e| &e.rich, 1.0);
+            check("modified", |e| &e.modified, 1.0);
+            check("published", |e| &e.published, published);
+        }
+    }
+}
+
 /// Beyond the paper: where the force is re-read with fresh inputs, its error loses the feed-through part, and the
 /// estimates become right for the outputs downstream of it, too.
 #[test]

@@ -227,7 +227,8 @@ fn structure(check: &Check) -> String {
         out += &format!("  tends to the true local error of {}\n", right.join(", "));
     }
     for (s, o) in outputs().filter(|(_, o)| o.estimate != "right") {
-        out += &format!("  not of {}.{}: {}\n", s.name, o.name, o.estimate);
+        let not = if o.estimate.starts_with("right") { "" } else { "not " };
+        out += &format!("  {not}of {}.{}: {}\n", s.name, o.name, o.estimate);
     }
     if outputs().next().is_none() {
         out += "  no output is exchanged, so there is nothing to compare\n";

@@ -43,6 +43,12 @@ Examples:
   powerbond tune examples/oscillator
   powerbond tune examples/oscillator --error 0.1% --budget 20";
 
+/// Of `stability`.
+pub const STABILITY: &str = "\
+Examples:
+  powerbond stability examples/quarter-car
+  powerbond stability examples/quarter-car --from 1e-3 --to 0.1 --points 21";
+
 /// Of `bench`.
 pub const BENCH: &str = "\
 Examples:

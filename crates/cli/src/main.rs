@@ -14,6 +14,7 @@ mod methods;
 mod progress;
 mod report;
 mod run;
+mod stability;
 mod text;
 mod tune;
 
@@ -66,6 +67,9 @@ enum Command {
     /// Run all methods on a system: error against cost, and a ready `[method]`
     #[command(after_help = examples::TUNE)]
     Tune(tune::Arguments),
+    /// Find the largest stable constant step of each method, with a picture of growth over the step
+    #[command(after_help = examples::STABILITY)]
+    Stability(stability::Arguments),
     /// Regenerate the tables and figures of the papers: published beside measured
     #[command(after_help = examples::BENCH)]
     Bench(bench::Arguments),
@@ -101,6 +105,7 @@ fn run(Arguments { verbose, command }: &Arguments) -> u8 {
         Command::Report(arguments) => report::main(arguments),
         Command::Compare(arguments) => compare::main(arguments),
         Command::Tune(arguments) => tune::main(arguments),
+        Command::Stability(arguments) => stability::main(arguments),
         Command::Bench(arguments) => bench::main(arguments),
         Command::Export(arguments) => export::main(arguments),
         Command::Methods(arguments) => methods::main(arguments),

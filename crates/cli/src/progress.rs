@@ -4,6 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use powerbond::Error;
 use powerbond::core::observe::{Flow, Observer, StartView, StepReport};
 use powerbond::core::step::StepView;
+use powerbond::tune;
 use powerbond_worker::{Listener, Progress};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -44,16 +45,21 @@ pub fn caught() -> Result<Arc<AtomicUsize>, Error> {
     Ok(signal)
 }
 
+/// A bar of 1000 parts, on a terminal.
+fn bar(wanted: bool) -> Option<ProgressBar> {
+    (wanted && std::io::stderr().is_terminal()).then(|| {
+        let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
+        let bar = ProgressBar::new(1000);
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar
+    })
+}
+
 impl Watch {
     /// Watches a run. A bar appears on a terminal unless `json` or `quiet`.
     pub fn new(json: bool, quiet: bool) -> Result<Self, Error> {
         let signal = caught()?;
-        let bar = (!json && !quiet && std::io::stderr().is_terminal()).then(|| {
-            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
-            let bar = ProgressBar::new(1000);
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
+        let bar = bar(!json && !quiet);
         let now = Instant::now();
         Ok(Watch { bar, json, quiet, begun: now, shown: now, signal, span: (0.0, 0.0), run: 0 })
     }
@@ -161,5 +167,43 @@ impl Listener for Watch {
 
     fn signal(&self) -> Option<u8> {
         Some(self.signal.load(Ordering::Relaxed) as u8).filter(|&signal| signal != 0)
+    }
+}
+
+/// Watches many runs: a bar on a terminal, and the way out on Ctrl-C.
+pub struct Bar {
+    bar: Option<ProgressBar>,
+    signal: Arc<AtomicUsize>,
+}
+
+impl Bar {
+    /// A bar appears on a terminal if it is wanted.
+    pub fn new(wanted: bool) -> Result<Self, Error> {
+        Ok(Bar { bar: bar(wanted), signal: caught()? })
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// The exit code after the user stopped everything.
+    pub fn exit_code(&self) -> u8 {
+        128 + self.signal.load(Ordering::Relaxed) as u8
+    }
+}
+
+impl tune::Listener for Bar {
+    fn at(&mut self, done: f64, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_position((1000.0 * done) as u64);
+            bar.set_message(what.to_owned());
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.signal.load(Ordering::Relaxed) != 0
     }
 }

@@ -1,16 +1,12 @@
 //! `powerbond tune`: every method on one's own system, what accuracy costs, and a ready `[method]`.
 
-use crate::progress::caught;
+use crate::progress::Bar;
 use crate::text::{print, quantity, table};
-use indicatif::{ProgressBar, ProgressStyle};
 use powerbond::number::percent;
 use powerbond::results::{Contents, RunFolder};
-use powerbond::tune::{Choice, Listener, Point, TuneOptions, Tuning, tune};
+use powerbond::tune::{Choice, Point, TuneOptions, Tuning, tune};
 use powerbond::{Error, RunOptions, System};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Options of `tune`.
 #[derive(clap::Args)]
@@ -75,15 +71,11 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         wanted.folder.as_mut_os_string().push("-tune");
     }
     wanted.check()?;
-    let mut progress = Progress::new(!arguments.json)?;
+    let mut progress = Bar::new(!arguments.json)?;
     let limits = TuneOptions { error: arguments.error, budget: arguments.budget };
     let tuning = tune(&system, &limits, &mut progress)?;
-    if let Some(bar) = &progress.bar {
-        bar.finish_and_clear();
-    }
-    let Some(tuning) = tuning else {
-        return Ok(128 + progress.signal.load(Ordering::Relaxed) as u8);
-    };
+    progress.clear();
+    let Some(tuning) = tuning else { return Ok(progress.exit_code()) };
     let folder = RunFolder::claim(&wanted)?;
     folder.replace(PICTURE, &tuning.svg())?;
     if let Some(choice) = &tuning.choice {
@@ -213,35 +205,4 @@ fn left_last(rows: &[Vec<String>]) -> String {
         format!("{line}{pad}   {}", row[row.len() - 1]).trim_end().to_owned() + "\n"
     };
     lines.lines().zip(rows).map(with_remark).collect()
-}
-
-/// A bar on a terminal, and the way out on Ctrl-C.
-struct Progress {
-    bar: Option<ProgressBar>,
-    signal: Arc<AtomicUsize>,
-}
-
-impl Progress {
-    fn new(wanted: bool) -> Result<Self, Error> {
-        let bar = (wanted && std::io::stderr().is_terminal()).then(|| {
-            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
-            let bar = ProgressBar::new(1000);
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
-        Ok(Progress { bar, signal: caught()? })
-    }
-}
-
-impl Listener for Progress {
-    fn at(&mut self, done: f64, what: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_position((1000.0 * done) as u64);
-            bar.set_message(what.to_owned());
-        }
-    }
-
-    fn interrupted(&self) -> bool {
-        self.signal.load(Ordering::Relaxed) != 0
-    }
 }

@@ -31,4 +31,4 @@ pub mod checkpoint;
 pub mod error;
 pub mod units;
 pub mod suggest;
-mod numerics;
+pub mod numerics;

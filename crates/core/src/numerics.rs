@@ -56,7 +56,7 @@ pub(crate) fn invert(m: &mut [f64], n: usize) -> bool {
 }
 
 /// The spectral radius of an n × n matrix: `‖A^p‖^(1/p)` for p = 2^k, by squaring with rescaling.
-pub(crate) fn spectral_radius(a: &[f64], n: usize) -> f64 {
+pub fn spectral_radius(a: &[f64], n: usize) -> f64 {
     let (mut power, mut log, mut weight) = (a.to_vec(), 0.0, 1.0);
     for _ in 0..40 {
         let norm = power.iter().fold(0.0f64, |m, x| if x.is_nan() { f64::INFINITY } else { m.max(x.abs()) });

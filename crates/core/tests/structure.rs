@@ -5,7 +5,7 @@ mod common;
 use common::random::Random;
 use powerbond_core::controller::Fixed;
 use powerbond_core::error::RunError;
-use powerbond_core::feed_through::{Asymptotics, ProbeOutcome, Structure, probe};
+use powerbond_core::feed_through::{Asymptotics, ProbeOutcome, Structure, probe, probe_integrations};
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, VariableName};
 use powerbond_core::observe::Nobody;
@@ -247,16 +247,29 @@ fn the_quarter_car_has_the_published_adjacency() {
     let dd = Structure::of(&quarter_car("dd"));
     assert_eq!(dd.adjacency(), vec![vec![0; 4]; 4]);
     assert_eq!((dd.nilpotency, dd.loops.len()), (Some(1), 0));
-    let network = quarter_car("fd");
+    let setup = Setup { start: 0.0, stop: 4.0 };
+    let mut network = quarter_car("fd");
     let fd = Structure::of(&network);
     assert_eq!(fd.adjacency(), [[0, 1, 1], [0, 0, 0], [0, 0, 0]]);
     assert_eq!((fd.nilpotency, fd.loops.len()), (Some(2), 0));
     assert_eq!(fd.order, [0, 1]);
-    use Asymptotics::{DownstreamOfFeedThrough as Downstream, Right};
-    assert_eq!(fd.asymptotics(&network, &[]), [Downstream, Downstream, Right]);
-    assert_eq!(fd.asymptotics(&network, &[1]), [Right; 3]);
-    let network = quarter_car("dd");
-    assert_eq!(dd.asymptotics(&network, &[]), [Right; 4]);
+    use Asymptotics::{
+        DownstreamOfFeedThrough as Downstream, PublishedConstants as Published, Right,
+        RightAfterOneIntegration as OfOne,
+    };
+    assert_eq!(fd.asymptotics(&network, &[], false), [Downstream, Downstream, Right]);
+    assert_eq!(fd.asymptotics(&network, &[1], false), [OfOne; 3]);
+    probe_integrations(&mut network, &[0, 1], &setup);
+    // Positions follow forces through two integrations; the force follows the position of the wheel and its velocity.
+    assert_eq!(network.integrations, [Some(2), Some(1), Some(1)]);
+    assert_eq!(fd.asymptotics(&network, &[1], false), [Right; 3]);
+    assert_eq!(fd.asymptotics(&network, &[], true), [Downstream, Downstream, Published]);
+    let mut network = quarter_car("dd");
+    assert_eq!(dd.asymptotics(&network, &[], false), [OfOne; 4]);
+    probe_integrations(&mut network, &[0, 1], &setup);
+    assert_eq!(network.integrations, [Some(2), Some(1), Some(2), Some(1)]);
+    assert_eq!(dd.asymptotics(&network, &[], false), [Right; 4]);
+    assert_eq!(dd.asymptotics(&network, &[], true), [Published, Right, Published, Right]);
 }
 
 fn engine(network: Network, settings: Settings) -> Engine {

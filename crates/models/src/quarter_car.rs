@@ -1,7 +1,7 @@
 //! The quarter car of sadjina2017 §IV and sadjina2020 §5, split both ways, and its monolithic solution.
 //!
 //! `mc z̈c = -Fc`, `mw z̈w = Fc - Fw`, `Fc = kc (zc - zw) + damper(żc - żw)`, `Fw = kw (zw - road)`;
-//! the damper is linear, `dc v`, or follows a square root, `sign(v) dc sqrt|v|`. All states start at 0.
+//! the damper follows `sign(v) dc |v|^(2/(1 + 2 nd))`: linear for nd = 0.5, a square root for nd = 1.5. All states start at 0.
 
 use super::equations::{input, local, output};
 use super::integrate::dormand_prince;
@@ -16,14 +16,27 @@ pub enum Damper {
     Linear(f64),
     /// `sign(v) d sqrt|v|`.
     SquareRoot(f64),
+    /// `sign(v) d |v|^e`.
+    Power {
+        /// d, in N (s/m)^e.
+        damping: f64,
+        /// e.
+        exponent: f64,
+    },
 }
 
 impl Damper {
     fn of(p: &Parameters) -> Self {
         match p.choice("damper") {
             "square-root" => Damper::SquareRoot(p.number("damping")),
+            "power" => Damper::power(p.number("damping"), p.number("linearity")),
             _ => Damper::Linear(p.number("damping")),
         }
+    }
+
+    /// The general law of sadjina2017 eq. 18c: the exponent is `2/(1 + 2 nd)`.
+    pub fn power(damping: f64, nd: f64) -> Self {
+        Damper::Power { damping, exponent: 2.0 / (1.0 + 2.0 * nd) }
     }
 
     /// In N, `v` in m/s.
@@ -31,15 +44,18 @@ impl Damper {
         match self {
             Damper::Linear(d) => d * v,
             Damper::SquareRoot(d) => v.signum() * d * v.abs().sqrt(),
+            Damper::Power { damping, exponent } => v.signum() * damping * v.abs().powf(exponent),
         }
     }
 
-    /// ∂force/∂v in Ns/m; 0 where the square root has none.
+    /// ∂force/∂v in Ns/m; 0 where a power below 1 has none.
     pub fn slope(self, v: f64) -> f64 {
         match self {
             Damper::Linear(d) => d,
             Damper::SquareRoot(_) if v == 0.0 => 0.0,
             Damper::SquareRoot(d) => d / (2.0 * v.abs().sqrt()),
+            Damper::Power { exponent, .. } if v == 0.0 && exponent < 1.0 => 0.0,
+            Damper::Power { damping, exponent } => damping * exponent * v.abs().powf(exponent - 1.0),
         }
     }
 }
@@ -55,13 +71,19 @@ const DAMPING: ParameterSpec = ParameterSpec {
     name: "damping",
     unit: "N.s/m",
     domain: Domain::not_negative(1000.0),
-    description: "Coefficient of the suspension damper (N.(s/m)^0.5 for the square root)",
+    description: "Coefficient of the suspension damper (N.(s/m)^e where the force follows the power e)",
 };
 const DAMPER: ParameterSpec = ParameterSpec {
     name: "damper",
     unit: "",
-    domain: Domain::Choice(&["linear", "square-root"]),
+    domain: Domain::Choice(&["linear", "square-root", "power"]),
     description: "Force law of the suspension damper",
+};
+const LINEARITY: ParameterSpec = ParameterSpec {
+    name: "linearity",
+    unit: "",
+    domain: Domain::not_negative(1.5),
+    description: "nd of the damper `power`, whose force follows |v|^(2/(1 + 2 nd)): 0.5 is linear, 1.5 a square root",
 };
 const TYRE_STIFFNESS: ParameterSpec = ParameterSpec {
     name: "tyre_stiffness",
@@ -97,7 +119,17 @@ pub static WHEEL_SUSPENSION: ModelSpec = ModelSpec {
     name: "quarter-car/wheel-suspension",
     description: "Wheel, tyre and suspension of a quarter car; direct feed-through from the chassis velocity to the \
                   suspension force",
-    parameters: &[mass(40.0), STIFFNESS, TYRE_STIFFNESS, DAMPING, DAMPER, FAR_END, MICRO_STEPS, EULER],
+    parameters: &[
+        mass(40.0),
+        STIFFNESS,
+        TYRE_STIFFNESS,
+        DAMPING,
+        DAMPER,
+        LINEARITY,
+        FAR_END,
+        MICRO_STEPS,
+        EULER,
+    ],
     make: |p| {
         let equations = WheelSuspension {
             mass: p.number("mass"),
@@ -118,7 +150,7 @@ pub static CHASSIS_SUSPENSION: ModelSpec = ModelSpec {
     name: "quarter-car/chassis-suspension",
     description: "Chassis and suspension of a quarter car; direct feed-through from the wheel velocity to the \
                   suspension force",
-    parameters: &[mass(400.0), STIFFNESS, DAMPING, DAMPER, FAR_END, MICRO_STEPS, EULER],
+    parameters: &[mass(400.0), STIFFNESS, DAMPING, DAMPER, LINEARITY, FAR_END, MICRO_STEPS, EULER],
     make: |p| {
         let equations = ChassisSuspension {
             mass: p.number("mass"),
@@ -470,5 +502,31 @@ impl Reference {
     /// Velocity of the wheel, m/s.
     pub fn wheel_velocity(&self) -> f64 {
         self.x[3]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Damper;
+
+    /// sadjina2017 eq. 18c: nd = 0.5 is the linear damper, nd = 1.5 the square root; slopes against differences.
+    #[test]
+    fn the_general_damper_contains_both_others() {
+        for v in [-2.0, -0.3, 0.01, 1.7f64] {
+            for (nd, other) in [(0.5, Damper::Linear(900.0)), (1.5, Damper::SquareRoot(900.0))] {
+                let general = Damper::power(900.0, nd);
+                assert!(
+                    (general.force(v) - other.force(v)).abs() <= 1e-12 * other.force(v).abs(),
+                    "{nd} {v}"
+                );
+                assert!((general.slope(v) - other.slope(v)).abs() <= 1e-12 * other.slope(v), "{nd} {v}");
+            }
+            for nd in [0.0, 0.8, 3.0] {
+                let (damper, d) = (Damper::power(900.0, nd), 1e-6 * v.abs());
+                let difference = (damper.force(v + d) - damper.force(v - d)) / (2.0 * d);
+                assert!((damper.slope(v) - difference).abs() <= 1e-6 * difference, "{nd} {v}");
+            }
+        }
+        assert_eq!([0.0, 0.5, 1.5].map(|nd| Damper::power(900.0, nd).slope(0.0)), [0.0, 900.0, 0.0]);
     }
 }

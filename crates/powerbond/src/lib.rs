@@ -79,6 +79,7 @@ pub mod verify;
 mod options;
 pub mod report;
 pub mod tune;
+pub mod stability;
 
 /// The README's code compiles.
 #[cfg(doctest)]

@@ -26,6 +26,7 @@ const MORE: &[&str] = &[
     "docs/export.md",
     "docs/report.md",
     "docs/performance.md",
+    "docs/stability.md",
     "docs/tune.md",
     "examples/quarter-car-dd/README.md",
     "examples/quarter-car-fd/README.md",

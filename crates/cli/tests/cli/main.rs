@@ -30,5 +30,6 @@ mod results;
 mod scenario;
 mod signals;
 mod silence;
+mod stability;
 mod tune;
 mod verdict;

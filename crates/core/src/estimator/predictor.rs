@@ -14,20 +14,22 @@ pub struct OutputTolerance {
     pub rho: f64,
 }
 
-/// `ε = max |y - ỹ| / (TOL (1 + ρ max(|y|, |ỹ|)))`, ỹ the polynomial of order m+1 through past outputs at their
-/// true times (Busch; sadjina2017 eq. 16–17).
+/// `ε = max |y - ỹ| / (TOL (1 + ρ max(|y|, |ỹ|)))`, ỹ the polynomial of order r through past outputs at their true times
+/// (Busch; sadjina2017 eq. 16–17, r = m + 1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictor {
     /// One per output.
     pub tolerance: Vec<OutputTolerance>,
     /// m, the hold order.
     pub hold_order: u8,
+    /// r, from 0 to 3; m + 1 at first.
+    pub order: u8,
     times: [f64; MAX_NODES],
     values: [Vec<f64>; MAX_NODES],
     len: usize,
 }
 
-/// A predictor of order 3 (for a second-order hold) needs four nodes.
+/// A predictor of order 3 needs four nodes.
 const MAX_NODES: usize = 4;
 
 impl Predictor {
@@ -35,7 +37,8 @@ impl Predictor {
     pub fn new(tolerance: Vec<OutputTolerance>, hold_order: u8) -> Self {
         let n = tolerance.len();
         let values = std::array::from_fn(|_| vec![0.0; n]);
-        Predictor { tolerance, hold_order, times: [0.0; MAX_NODES], values, len: 0 }
+        let order = hold_order + 1;
+        Predictor { tolerance, hold_order, order, times: [0.0; MAX_NODES], values, len: 0 }
     }
 
     fn push(&mut self, t: f64, y: &[f64]) {
@@ -50,9 +53,9 @@ impl Predictor {
 impl Predictor {
     /// The error of every output relative to its tolerance; nothing in the first step.
     fn each(&self, step: &StepView<'_>, mut take: impl FnMut(usize, f64)) {
-        // The first step has one node; a line needs two.
-        let nodes = self.len.min(self.hold_order as usize + 2);
-        if nodes < 2 {
+        // The first step has no past; a predictor of order 1 or more needs two nodes.
+        let nodes = self.len.min(usize::from(self.order) + 1);
+        if nodes < usize::from(self.order.min(1)) + 1 {
             return;
         }
         let t = step.span.end;
@@ -87,7 +90,7 @@ impl ErrorEstimator for Predictor {
     fn estimate(&self, step: &StepView<'_>) -> Estimate {
         let mut norm = 0.0f64;
         self.each(step, |_, e| norm = if e.is_nan() { f64::INFINITY } else { norm.max(e) });
-        Estimate::new(norm, f64::from(self.hold_order) + 1.0)
+        Estimate::new(norm, f64::from(self.hold_order.min(self.order)) + 1.0)
     }
 
     fn blame(&self, step: &StepView<'_>) -> Option<Blame> {

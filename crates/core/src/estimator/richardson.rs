@@ -18,11 +18,11 @@ pub struct Tolerance {
 /// What the difference of the two solutions is divided by, plus 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Constants {
-    /// `c_noft` for outputs without, `c_ft` for outputs with feed-through.
+    /// `c_0` for outputs with feed-through, `c_r` for those that inputs reach through r integrations.
     #[default]
     PerOutput,
-    /// `c_noft` for all outputs, as arnold2013 eq. 24 and 26. With feed-through the modified estimate is then too large
-    /// by 10/9 (k = 1) and 27/23 (k = 2).
+    /// `c_1` for all outputs, as arnold2013 eq. 24 and 26. With feed-through the modified estimate is then too large
+    /// by 10/9 (k = 1) and 27/23 (k = 2), after two integrations too small by 3/5, 5/9 and 0.529 (k = 0, 1, 2).
     Published,
 }
 
@@ -31,18 +31,19 @@ pub enum Constants {
 /// With `Π(s) = ∏ (s - (node - t))` over the k+1 nodes behind a held input (t where the pair starts, H and 2H where the
 /// small steps end; k the hold order, lower while the history is short):
 ///
-/// - `c_noft = ∫_0^2H Π_big / (∫_0^H Π_1 + ∫_H^2H Π_2)`
-/// - `c_ft = Π_big(2H)/Π_2(2H)`
+/// - `c_r = ∫_0^2H w Π_big / (∫_0^H w Π_1 + ∫_H^2H w Π_2)`, `w = (2H - s)^(r-1)`, through r integrations
+/// - `c_0 = Π_big(2H)/Π_2(2H)`, with feed-through
 ///
-/// On equidistant nodes both are 2^(k+1) for [`BigStep::Classic`] (`EST_Rich`, arnold2013 eq. 24); for
-/// [`BigStep::Modified`] (`EST_mod`, eq. 26) they are 2, 14/5, 32/9 and k+2. The norm grows like `H^(k+2)`, with
-/// feed-through like `H^(k+1)`. Which outputs it is asymptotically right for: [`Structure::asymptotics`].
+/// On equidistant nodes `c_0` and `c_1` are 2^(k+1) for [`BigStep::Classic`] (`EST_Rich`, arnold2013 eq. 24); for
+/// [`BigStep::Modified`] (`EST_mod`, eq. 26) they are k+2 and 2, 14/5, 32/9; `c_2` is 8/5, 3, 5.76 and 8/5, 2, 2.35. The norm
+/// grows like `H^(k+2)`, with feed-through like `H^(k+1)`. Which outputs it is asymptotically right for: [`Structure::asymptotics`].
 ///
 /// The constants are those of extrapolated inputs. Inputs of Gauss–Seidel that see a source that has stepped already,
 /// and corrections of inputs, have smaller errors than the constants assume.
 ///
-/// An output that inputs reach only through two integrations or more (a position, where the input is a force) has an
-/// error of higher order; the estimate sees it, but misses its size by a constant factor (0.5 to 0.7 on the quarter car).
+/// How many integrations there are is [`Network::integrations`]; where it is not known, one. An output that inputs reach only through
+/// two (a position, where the input is a force) has an error of higher order, and with `c_1` its estimate is too small by
+/// `(c_2 - 1)/(c_1 - 1)`: 0.6, 0.67 and 0.68 (classic), 0.6, 0.56 and 0.53 (modified) for k = 0, 1, 2.
 #[derive(Clone, Debug)]
 pub struct Richardson {
     /// One per output.
@@ -65,12 +66,14 @@ pub struct Richardson {
 }
 
 /// How an output depends on held inputs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct OutputRule {
     /// k, the lowest order of the inputs that matter.
     order: u8,
     /// A held input reaches it at once.
     direct: bool,
+    /// Through how many integrations it does, otherwise.
+    integrations: u8,
     /// The inputs that matter, flat.
     inputs: Vec<usize>,
 }
@@ -88,7 +91,7 @@ impl Richardson {
     /// One tolerance per output, one hold order per input.
     pub fn new(tolerance: Vec<Tolerance>, hold_order: Vec<u8>, big: BigStep) -> Self {
         let k = hold_order.iter().copied().min().unwrap_or(0);
-        let rule = OutputRule { order: k, ..OutputRule::default() };
+        let rule = OutputRule { order: k, direct: false, integrations: 1, inputs: Vec::new() };
         let outputs = vec![rule; tolerance.len()];
         Richardson {
             tolerance,
@@ -108,14 +111,18 @@ impl Richardson {
     fn each(&self, step: &StepView<'_>, mut take: impl FnMut(usize, f64)) -> bool {
         let (Some(pair), Some((big, divisors))) = (step.doubled, self.divisors(step)) else { return false };
         for (i, (rule, y)) in self.outputs.iter().zip(step.y_fresh).enumerate() {
-            let column = usize::from(rule.direct && self.constants == Constants::PerOutput);
+            let column = match self.constants {
+                Constants::PerOutput if rule.direct => 0,
+                Constants::PerOutput => usize::from(rule.integrations),
+                Constants::Published => 1,
+            };
             take(i, (big[i] - y) / divisors[rule.nodes(&pair) - 1][column]);
         }
         true
     }
 
-    /// The outputs of the big step, and `c - 1` for one, two and three nodes, without and with feed-through.
-    fn divisors<'a>(&self, step: &StepView<'a>) -> Option<(&'a [f64], [[f64; 2]; 3])> {
+    /// The outputs of the big step, and `c_r - 1` for one, two and three nodes, r from 0 to 3.
+    fn divisors<'a>(&self, step: &StepView<'a>) -> Option<(&'a [f64], [[f64; 4]; 3])> {
         let pair = step.doubled.as_ref()?;
         let big = match self.big {
             BigStep::Classic => pair.classic,
@@ -129,10 +136,17 @@ impl Richardson {
                 std::array::from_fn(|j| nodes.get(j).map_or(0.0, |n| n - pair.start))
             };
             let [first, second, whole] = [pair.nodes, pair.later_nodes, big.nodes].map(relative);
-            let small = integral(&first[..count], 0.0, middle) + integral(&second[..count], middle, end);
-            let without = integral(&whole[..count], 0.0, end) / small;
-            let with = product(&whole[..count], end) / product(&second[..count], end);
-            [without - 1.0, with - 1.0]
+            let [first, second, whole] = [&first[..count], &second[..count], &whole[..count]];
+            std::array::from_fn(|r| {
+                let part = |nodes: &[f64], a: f64, b: f64| {
+                    integral(|s| weight(end - s, r) * product(nodes, s), a, b)
+                };
+                let c = match r {
+                    0 => product(whole, end) / product(second, end),
+                    _ => part(whole, 0.0, end) / (part(first, 0.0, middle) + part(second, middle, end)),
+                };
+                c - 1.0
+            })
         });
         Some((big.y, divisors))
     }
@@ -148,10 +162,16 @@ fn product(nodes: &[f64], s: f64) -> f64 {
     nodes.iter().map(|n| s - n).product()
 }
 
-/// The integral of Π from `a` to `b`: Gauss's rule with two points is exact up to degree 3.
-fn integral(nodes: &[f64], a: f64, b: f64) -> f64 {
-    let (middle, reach) = (0.5 * (a + b), 0.5 * (b - a) / 3f64.sqrt());
-    0.5 * (b - a) * (product(nodes, middle - reach) + product(nodes, middle + reach))
+/// `left^(r-1)`: what an error `left` seconds before the end becomes through r integrations.
+fn weight(left: f64, r: usize) -> f64 {
+    left.powi(r as i32 - 1)
+}
+
+/// The integral of `f` from `a` to `b`: Gauss's rule with three points is exact up to degree 5.
+fn integral(f: impl Fn(f64) -> f64, a: f64, b: f64) -> f64 {
+    let (middle, half) = (0.5 * (a + b), 0.5 * (b - a));
+    let reach = half * 0.6f64.sqrt();
+    half / 9.0 * (5.0 * f(middle - reach) + 8.0 * f(middle) + 5.0 * f(middle + reach))
 }
 
 impl Checkpointed for Richardson {
@@ -178,7 +198,8 @@ impl ErrorEstimator for Richardson {
             let inputs = if direct { structure.feeds_through[o].clone() } else { coupled.collect() };
             // An output that no coupling reaches has no coupling error, whatever it is divided by.
             let order = inputs.iter().map(|&i| order(i)).min().unwrap_or(2);
-            *rule = OutputRule { order, direct, inputs };
+            let integrations = network.integrations[o].unwrap_or(1).clamp(1, 3);
+            *rule = OutputRule { order, direct, integrations, inputs };
         }
     }
 

@@ -5,12 +5,14 @@
 
 mod structure;
 mod probe;
+mod integrations;
 mod gains;
 mod loop_gain;
 mod reach;
 pub mod identify;
 
 pub(crate) use gains::GainReader;
+pub use integrations::probe_integrations;
 pub use loop_gain::LoopGain;
 pub use probe::{Probe, ProbeOutcome, perturbation, probe, probe_refresh};
 pub(crate) use reach::Reach;

@@ -94,7 +94,7 @@ fn agreement(network: &Network, member: usize, found: &[(usize, usize)]) -> Prob
 }
 
 /// A scratch instance at the start, bound as member `s` is, and its inputs there.
-fn entered(
+pub(super) fn entered(
     network: &Network,
     s: usize,
     scratch: &mut dyn Subsystem,

@@ -42,6 +42,10 @@ pub struct AlgebraicLoop {
 pub enum Asymptotics {
     /// It does.
     Right,
+    /// It does if a connected input reaches the output through one integration; through more, it is off by a constant factor.
+    RightAfterOneIntegration,
+    /// The constants that arnold2013 prints are those of one integration and no feed-through.
+    PublishedConstants,
     /// The subsystem is fed by an output with feed-through: the true error goes with `F' + D u'`, the estimate with
     /// `F' - D u'` (arnold2013 eq. 16).
     DownstreamOfFeedThrough,
@@ -154,9 +158,14 @@ impl Structure {
             .collect()
     }
 
-    /// For every output, whether a Richardson estimate of it is asymptotically right. Members in `refreshed` re-read
-    /// their outputs with fresh inputs at the end of every step, which takes the feed-through error away.
-    pub fn asymptotics(&self, network: &Network, refreshed: &[usize]) -> Vec<Asymptotics> {
+    /// For every output, whether a Richardson estimate of it is asymptotically right, with the `published` constants or those of
+    /// [`Richardson`](crate::estimator::Richardson). Members in `refreshed` re-read their outputs with fresh inputs at the end of
+    /// every step, which takes the feed-through error away.
+    ///
+    /// The error of an input on a step is `u^(k+1)/(k+1)! · Π(s)` to leading order, and through r integrations the output gets
+    /// `∫ (end − s)^(r−1)/(r−1)! Π(s) ds` of it: with the constants of this r the estimate tends to the error. What is downstream of
+    /// stale feed-through has an error that is no such integral.
+    pub fn asymptotics(&self, network: &Network, refreshed: &[usize], published: bool) -> Vec<Asymptotics> {
         let owner = |output: usize| network.owner_of_output[output];
         let stale =
             |output: usize| !self.feeds_through[output].is_empty() && !refreshed.contains(&owner(output));
@@ -170,7 +179,14 @@ impl Structure {
                 if unknown(o) || seen.iter().any(|&i| sources(i).any(unknown)) {
                     Asymptotics::Unknown
                 } else if !seen.iter().any(|&i| sources(i).any(stale)) {
-                    Asymptotics::Right
+                    let coupled = all.iter().any(|&i| network.wiring.is_coupled(i));
+                    match network.integrations[o] {
+                        _ if !coupled => Asymptotics::Right,
+                        Some(r) if published && (direct || r > 1) => Asymptotics::PublishedConstants,
+                        None if published && direct => Asymptotics::PublishedConstants,
+                        None if !direct => Asymptotics::RightAfterOneIntegration,
+                        _ => Asymptotics::Right,
+                    }
                 } else if direct {
                     Asymptotics::FeedThroughChain
                 } else {

@@ -185,6 +185,7 @@ impl NetworkBuilder {
             packets,
             bonds,
             feed_through: Vec::new(),
+            integrations: Vec::new(),
             input_start: Vec::new(),
             input_scale: Vec::new(),
             n_inputs: 0,
@@ -198,6 +199,7 @@ impl NetworkBuilder {
             errors.keep(network.add(&name, simulator, binding));
         }
         errors.take()?;
+        network.integrations = vec![None; network.n_outputs];
         network.external_of_input = vec![None; network.n_inputs];
         for (e, external) in network.externals.iter().enumerate() {
             network.external_of_input[external.input] = Some(e);

@@ -106,6 +106,9 @@ pub struct Network {
     pub bonds: Bonds,
     /// Every feed-through pair that is declared or was probed, member by member.
     pub feed_through: Vec<FeedThroughPair>,
+    /// The fewest integrations between a connected input and each output, where that is known; see
+    /// [`probe_integrations`](crate::feed_through::probe_integrations).
+    pub integrations: Vec<Option<u8>>,
     /// The start value of every input: a first guess where something feeds it.
     pub input_start: Vec<f64>,
     /// Magnitude and bounds of every input.

@@ -25,7 +25,13 @@ pub(super) struct Tries {
     cuts: u32,
     /// Why an attempt could not be finished, the last time that happened.
     cause: Option<Box<RunError>>,
+    /// The error norm of the attempt before.
+    norm: Option<f64>,
 }
+
+/// A norm that is more than this share of the one before, at a smaller step, does not depend on the step: even an error of first
+/// order would be smaller by the least that a rejection shortens a step by.
+const UNCHANGED: f64 = 0.95;
 
 impl Engine {
     /// Makes one accepted step.
@@ -124,6 +130,29 @@ impl Engine {
         let settles = self.policies.is_warming_up() && !self.policies.controller.trusts_warm_up();
         let retry = if settles { Retry::Impossible } else { retry };
         self.policies.controller.decide(estimate, proposal.span.h, retry)
+    }
+
+    /// Whether an attempt failed by something that no shorter step takes away: outputs at its start that lag behind by the longer
+    /// steps before. Along a chain of feed-through they need a step each to catch up, and a step is what lets them.
+    pub(super) fn only_lags(&self, driving: Option<Estimate>, tries: &mut Tries) -> bool {
+        let norm = driving.map_or(f64::NAN, |e| e.norm);
+        let unchanged = tries.norm.is_some_and(|before| norm.is_finite() && norm > UNCHANGED * before);
+        tries.norm = Some(norm);
+        unchanged && self.has_stale_chain()
+    }
+
+    /// Whether an output that feeds inputs through, and is not read again, reaches another such output.
+    fn has_stale_chain(&self) -> bool {
+        let Engine { network, structure, settings, .. } = self;
+        let stale = |o: usize| {
+            !structure.feeds_through[o].is_empty() && !settings.refresh.contains(&network.owner_of_output[o])
+        };
+        let reaches = |o: usize| {
+            structure.feeds_through[o]
+                .iter()
+                .any(|&i| network.wiring.sources(i).any(|(source, _)| stale(source)))
+        };
+        (0..network.n_outputs).any(|o| stale(o) && reaches(o))
     }
 
     /// The size to retry with after an attempt that could not be finished, or the error if there is none.

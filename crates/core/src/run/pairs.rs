@@ -70,9 +70,15 @@ impl Engine {
                 }
                 Ok(PairAttempt::Both) => {
                     let proposal = Proposal { span: pair.halves[0], shortened: pair.shortened };
-                    match self.judge(self.worse_half(), &proposal, retry) {
+                    let driving = self.worse_half();
+                    match self.judge(driving, &proposal, retry) {
                         Decision::Accept { next_h } => {
                             wish = std::mem::replace(&mut self.wish, next_h);
+                            break;
+                        }
+                        // It stands, counts as over tolerance, and the next pair begins with outputs that lag less.
+                        Decision::Reject { .. } if self.only_lags(driving, &mut tries) => {
+                            self.wish = h;
                             break;
                         }
                         Decision::Reject { retry_h } => retry_h,

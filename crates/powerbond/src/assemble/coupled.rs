@@ -60,6 +60,7 @@ impl<'a> Coupled<'a> {
         let mut coupled =
             Coupled { system, experiment, network, names, recorded, effects, timings, log, warnings };
         coupled.probe_feed_through()?;
+        coupled.probe_integrations();
         system.method.correction.settle_gains(&mut coupled.network, &coupled.names)?;
         Ok(coupled)
     }

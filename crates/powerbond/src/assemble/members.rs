@@ -7,9 +7,9 @@ use crate::catalogue::{
     self, Ability, Choice, Identify, Kind, Part, Refresh, Without, Written, feeds_through, is_discrete,
 };
 use crate::source::{At, Place};
-use crate::system::FeedThroughSpec;
+use crate::system::{FeedThroughSpec, SimulatorSpec};
 use powerbond_core::feed_through::identify::{Identifier, Role};
-use powerbond_core::feed_through::{Probe, ProbeOutcome, probe};
+use powerbond_core::feed_through::{Probe, ProbeOutcome, probe, probe_integrations};
 use powerbond_core::network::{NameIndex, Names};
 use powerbond_core::subsystem::Setup;
 use powerbond_core::suggest::hint;
@@ -101,6 +101,19 @@ impl Coupled<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Finds out on scratch instances of built-in models how many integrations lie between inputs and outputs. FMUs are not stepped
+    /// before the run.
+    pub(super) fn probe_integrations(&mut self) {
+        let specs = self.system.specs();
+        let is_model = |s: &usize| {
+            let spec = specs.place(self.names.subsystems[*s].as_str());
+            spec.is_some_and(|n| matches!(self.system.subsystems[n].simulator, SimulatorSpec::Model(_)))
+        };
+        let models: Vec<usize> = (0..self.network.members.len()).filter(is_model).collect();
+        let setup = Setup { start: self.experiment.start, stop: self.experiment.stop };
+        probe_integrations(&mut self.network, &models, &setup);
     }
 
     /// Members whose feed-through is probed.

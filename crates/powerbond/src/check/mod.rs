@@ -320,7 +320,8 @@ impl Check {
         let loop_gains = gains.map_or_else(Vec::new, |gains| assembled.engine.loop_gains(gains));
         let (network, names) = (assembled.engine.network(), &assembled.names);
         let text = |list: &[usize]| list.iter().map(|&i| names.inputs[i].to_string()).collect::<Vec<_>>();
-        let quality = structure.asymptotics(network, &assembled.refreshed);
+        let published = system.method.estimators().any(|e| e.has_published_constants());
+        let quality = structure.asymptotics(network, &assembled.refreshed, published);
         let mut warnings = assembled.warnings.clone();
         warnings.extend(engine_warnings(&assembled.engine, names));
         warnings.extend(estimate_warnings(system, assembled, structure, &quality));
@@ -373,11 +374,15 @@ fn estimate_warnings(
         |s: usize| network.members[s].outputs.clone().any(|o| !structure.feeds_through[o].is_empty());
     let can = |s: &usize| network.members[*s].capabilities.can_refresh && feeds_through(*s);
     let refreshed: Vec<usize> = (0..network.members.len()).filter(can).collect();
-    let better = structure.asymptotics(network, &refreshed);
+    let published = m.estimators().any(|e| e.has_published_constants());
+    let better = structure.asymptotics(network, &refreshed, published);
+    let is_off = |q: &Asymptotics| !matches!(q, Asymptotics::Right | Asymptotics::RightAfterOneIntegration);
     let list: Vec<&str> = refreshed.iter().map(|&s| names.subsystems[s].as_str()).collect();
-    for (o, quality) in quality.iter().enumerate().filter(|(_, q)| **q != Asymptotics::Right) {
+    for (o, quality) in quality.iter().enumerate().filter(|(_, q)| is_off(q)) {
         let cure = match better[o] {
-            Asymptotics::Right => format!(". It does with `refresh = [\"{}\"]`", list.join("\", \"")),
+            Asymptotics::Right | Asymptotics::RightAfterOneIntegration => {
+                format!(". It does with `refresh = [\"{}\"]`", list.join("\", \""))
+            }
             _ => String::new(),
         };
         warnings.push(format!(
@@ -400,6 +405,12 @@ fn estimate_warnings(
 fn reason(quality: Asymptotics) -> &'static str {
     match quality {
         Asymptotics::Right => "right",
+        Asymptotics::RightAfterOneIntegration => {
+            "right if a connected input reaches it through one integration, else off by a constant factor"
+        }
+        Asymptotics::PublishedConstants => {
+            "the published constants are those of one integration without feed-through"
+        }
         Asymptotics::DownstreamOfFeedThrough => "an output with feed-through is connected to its subsystem",
         Asymptotics::FeedThroughChain => "it reaches another output with feed-through",
         Asymptotics::Unknown => "relevant feed-through is unknown",

@@ -13,7 +13,12 @@ pub const ROLLBACK: Entry = Entry {
     paper: "arnold2013 §4",
     knobs: &[
         SAFETY,
-        MIN_STEP,
+        Knob {
+            rule: Some(|| {
+                format!("{SHORTEST:e} of the run; as with other controllers with the jump estimator")
+            }),
+            ..MIN_STEP
+        },
         MAX_STEP,
         MIN_RATE,
         MAX_RATE,
@@ -30,6 +35,10 @@ pub const ROLLBACK: Entry = Entry {
     uses: Some((Ability::Restore, Without::Refused)),
     plain: || Box::new(Rollback::default()),
 };
+
+/// The shortest step over the length of the run. A run ends where it is too long, and begins with holds of order 0, whose errors are of
+/// first order where there is feed-through: tolerances of 1e-6 need steps of 1e-7 of the run there.
+const SHORTEST: f64 = 1e-9;
 
 /// What becomes of a step over tolerance at the smallest size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +81,9 @@ knobs!(Rollback, ROLLBACK, safety, min_step, max_step, min_rate, max_rate, at_fl
 impl Make<Box<dyn StepController>> for Rollback {
     fn make(&mut self, written: &Written, context: &Context<'_>) -> Result<Box<dyn StepController>, Error> {
         let Rollback { min_step, max_step, min_rate, max_rate, .. } = self;
+        if !context.steered_by_jumps {
+            min_step.get_or_insert(SHORTEST * context.duration);
+        }
         let bounds = Bounds { min_step, max_step, min_rate: *min_rate, max_rate: *max_rate };
         // No step is short enough for a jump that nothing announced.
         let by_estimator = if context.steered_by_jumps { AtFloor::Keep } else { AtFloor::Stop };

@@ -22,7 +22,7 @@ pub const NEPCE: Entry = Entry {
             domain: Domain::NumberByName { min: 0.0, max: 1.0, open: false },
             rule: Some(|| format!("1/(hold + 1), at most {MOST_ALPHA}")),
             unit: "",
-            about: "share of the defect that is added; a number, or a table by input",
+            about: "share of the defect that is added; a number, or a table of every connected input",
         },
         Knob {
             name: "feed_through",
@@ -122,6 +122,7 @@ impl Make<Option<Box<dyn InputCorrection>>> for Nepce {
     ) -> Result<Option<Box<dyn InputCorrection>>, Error> {
         let rule = |i: usize| (1.0 / (f64::from(context.holds[i]) + 1.0)).min(MOST_ALPHA);
         let inputs = &context.names.inputs;
+        self.check_alphas(written, context)?;
         let mut alpha =
             context.per_variable(&mut self.alpha, written.knob("alpha"), inputs, "input", rule)?;
         for (i, alpha) in alpha.iter_mut().enumerate() {
@@ -137,6 +138,25 @@ impl Make<Option<Box<dyn InputCorrection>>> for Nepce {
 }
 
 impl Nepce {
+    /// A table of α names every input that is corrected: a missing one could mean 0 as well as the rule.
+    fn check_alphas(&self, written: &Written, context: &Context<'_>) -> Result<(), Error> {
+        let Some(PerVariable::ByName(given)) = &self.alpha else { return Ok(()) };
+        let network = context.network;
+        let corrected = |i: &usize| network.wiring.is_coupled(*i) && !is_discrete(network, *i);
+        let is_given = |name: &str| given.iter().any(|(known, _)| known == name);
+        let names = (0..network.n_inputs).filter(corrected).map(|i| context.names.inputs[i].to_string());
+        let missing: Vec<String> =
+            names.filter(|name| !is_given(name)).map(|name| format!("`{name}`")).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "`alpha` does not name {}. A table has every connected input: add `= 0.0` for those that are not corrected",
+            missing.join(", ")
+        );
+        Err(Error::input(written.knob("alpha"), message))
+    }
+
     /// Which feed-through pairs of the network NEPCE takes into account; their gains are settled by [`Nepce::settle_gains`].
     fn uses_feed_through(&self, written: &Written, context: &Context<'_>) -> Result<Vec<bool>, Error> {
         let network = context.network;

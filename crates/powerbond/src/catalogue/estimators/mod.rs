@@ -14,7 +14,7 @@ pub use richardson::{RICHARDSON, Richardson};
 
 use super::Kind;
 use super::part::choice;
-use powerbond_core::estimator::ErrorEstimator;
+use powerbond_core::estimator::{Constants, ErrorEstimator};
 
 choice!(
     /// How wrong a step was.
@@ -33,5 +33,10 @@ impl Estimator {
     /// Whether it compares pairs of steps with big ones.
     pub fn compares_pairs(&self) -> bool {
         matches!(self, Estimator::Richardson(_))
+    }
+
+    /// Whether it divides all outputs by the constants that arnold2013 prints.
+    pub fn has_published_constants(&self) -> bool {
+        matches!(self, Estimator::Richardson(Richardson { constants: Constants::Published, .. }))
     }
 }

@@ -26,6 +26,13 @@ pub const PREDICTOR: Entry = Entry {
             unit: "1/unit of the output",
             about: "ρ, weight of the output's magnitude; a number, or a table by output",
         },
+        Knob {
+            name: "order",
+            domain: Domain::Number { min: 0.0, max: HIGHEST, open: false },
+            rule: Some(|| "hold + 1".to_owned()),
+            unit: "",
+            about: "order of the polynomial through past outputs: 0, 1, 2 or 3",
+        },
     ],
     uses: None,
     plain: || Box::new(Predictor::default()),
@@ -34,6 +41,8 @@ pub const PREDICTOR: Entry = Entry {
 /// TOL over the nominal value, and ρ, where none is given.
 const RELATIVE: f64 = 1e-3;
 const RHO: f64 = 1e-4;
+/// The highest order.
+const HIGHEST: f64 = 3.0;
 
 /// What a step returned against what the past predicted. Sadjina 2017, eq. 16–17.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,9 +51,11 @@ pub struct Predictor {
     pub tolerance: Option<PerVariable>,
     /// ρ, weight of the output's size, per unit of the output.
     pub rho: Option<PerVariable>,
+    /// Order of the polynomial through past outputs, a whole number; `None`: one more than the hold.
+    pub order: Option<f64>,
 }
 
-knobs!(Predictor, PREDICTOR, tolerance, rho);
+knobs!(Predictor, PREDICTOR, tolerance, rho, order);
 
 impl Make<Option<Box<dyn ErrorEstimator>>> for Predictor {
     fn make(
@@ -59,6 +70,13 @@ impl Make<Option<Box<dyn ErrorEstimator>>> for Predictor {
             context.per_variable(&mut self.tolerance, place("tolerance"), outputs, "output", relative)?;
         let rho = context.per_variable(&mut self.rho, place("rho"), outputs, "output", |_| RHO)?;
         let both = tolerance.iter().zip(&rho).map(|(&absolute, &rho)| OutputTolerance { absolute, rho });
-        Ok(Some(Box::new(estimator::Predictor::new(both.collect(), context.hold_order()))))
+        let mut predictor = estimator::Predictor::new(both.collect(), context.hold_order());
+        let order = *self.order.get_or_insert(f64::from(predictor.order));
+        if order.fract() != 0.0 {
+            let message = format!("`order` is {order}; expected 0, 1, 2 or 3");
+            return Err(Error::input(written.knob("order"), message));
+        }
+        predictor.order = order as u8;
+        Ok(Some(Box::new(predictor)))
     }
 }

@@ -4,6 +4,7 @@ mod description;
 mod snapshot;
 pub mod wrapper;
 pub mod radau;
+pub mod own_step;
 
 pub use description::{
     Binding, Capabilities, Causality, FeedThrough, Info, Packet, PacketKind, ValueKind, Variable,
@@ -219,6 +220,9 @@ pub trait Subsystem: Send {
     fn restore(&mut self) -> Result<(), SubsystemError> {
         Err(SubsystemError::Unsupported { call: "restore" })
     }
+
+    /// What `save` kept is not needed any more: somebody else may use the slot.
+    fn forget_saved(&mut self) {}
 
     /// Another instance with the same parameters and start values, before [`Subsystem::bind`]: what is tried out on it leaves no
     /// trace in the run. `None` if there cannot be one.

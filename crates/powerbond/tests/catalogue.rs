@@ -84,7 +84,8 @@ fn every_knob_can_be_set_from_outside_and_is_in_the_configuration() {
             let (typed, shown) = match knob.domain {
                 Domain::Number { min, max, .. }
                 | Domain::NumberByName { min, max, .. }
-                | Domain::NumberOrWord { min, max, .. } => {
+                | Domain::NumberOrWord { min, max, .. }
+                | Domain::NumberByNameOrWord { min, max, .. } => {
                     let x = 0.625_f64.clamp(min, max);
                     (x.to_string(), json!(x))
                 }

@@ -78,7 +78,7 @@ impl Engine {
                         }
                         // It stands, counts as over tolerance, and the next pair begins with outputs that lag less.
                         Decision::Reject { .. } if self.only_lags(driving, &mut tries) => {
-                            self.wish = h;
+                            wish = std::mem::replace(&mut self.wish, h);
                             break;
                         }
                         Decision::Reject { retry_h } => retry_h,

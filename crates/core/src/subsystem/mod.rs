@@ -6,6 +6,7 @@ pub mod wrapper;
 pub mod radau;
 pub mod whole_steps;
 pub mod shared_inputs;
+pub mod own_step;
 
 pub use description::{
     Binding, Capabilities, Causality, FeedThrough, Info, Packet, PacketKind, ValueKind, Variable,
@@ -222,8 +223,11 @@ pub trait Subsystem: Send {
         Err(SubsystemError::Unsupported { call: "restore" })
     }
 
-    /// What `save` kept is not gone back to any more: a step that cannot be finished is none that can be made again.
+    /// The steps that follow are not saved: one that cannot be finished cannot be made again.
     fn release(&mut self) {}
+
+    /// The step after `save` stands: the slot is free until the next one.
+    fn forget_saved(&mut self) {}
 
     /// Another instance with the same parameters and start values, before [`Subsystem::bind`]: what is tried out on it leaves no
     /// trace in the run. `None` if there cannot be one.

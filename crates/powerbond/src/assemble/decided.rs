@@ -87,6 +87,7 @@ impl Coupled<'_> {
             estimators,
             adaptive,
             timings: self.timings,
+            own: self.own,
             rates,
             start,
             stop,
@@ -201,7 +202,7 @@ impl Coupled<'_> {
             sample_feed_through: true,
             output_derivatives: method.slopes.value,
             allow_nonfinite: s.allow_nonfinite,
-            repeats: s.repeats.clone(),
+            repeats: s.repeats.as_ref().map(|repeats| repeats.ends.clone()),
             ..Settings::new(self.experiment.start, self.experiment.stop)
         }
     }

@@ -228,7 +228,9 @@ fn couple(
         }
     }
     let forced = effects.inputs(system);
-    let forced_names: Vec<VariableName> = forced.iter().map(|(name, _)| name.clone()).collect();
+    let connected = system.connections.iter().flat_map(|c| shares.split(c)).map(|spec| spec.to);
+    let forced_names: Vec<VariableName> =
+        forced.iter().map(|(name, _)| name.clone()).chain(connected).collect();
     warnings.extend(open_ends::unfed(system, &builder, &forced_names));
     warnings.extend(open_ends::unknown_units(system, &builder));
     for (name, start) in forced {

@@ -64,7 +64,8 @@ fn strict_checks_refuse_what_is_understood_all_the_same() {
 }
 
 /// Two FMUs that talk to each other, one of FMI 2.0, one of FMI 3.0.
-const TALK: &str = r#"[simulation]
+const TALK: &str = r#"record.variables = "*"
+[simulation]
 stop = 1.0
 step = 0.1
 [subsystems.a]
@@ -149,6 +150,7 @@ fn binaries_and_elements_of_arrays_travel() {
 fn texts_and_binaries_connect_to_their_like_only() {
     let check = |from: &str, to: &str, more: &str, says: &[&str]| {
         let head = TALK.split("[[connections]]").next().unwrap();
+        let head = edit(head, "record.variables = \"*\"\n", "");
         let lab = Lab::with(&format!("{head}[[connections]]\nfrom = {from}\nto = \"{to}\"\n{more}"));
         place(&lab, "words3", "a", |xml| xml);
         place(&lab, "words3", "b", |xml| {
@@ -226,7 +228,7 @@ fn slopes_from_outputs_are_offered_and_refused() {
 #[test]
 fn an_fmu_with_clocks_runs_and_says_which_never_tick() {
     let lab = Lab::with(
-        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nparameters = { limit = 0.35 }\n\
+        "record.variables = \"*\"\n[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nparameters = { limit = 0.35 }\n\
          start = { u = 1.0 }\noptions = { events = true }\n",
     );
     let clocks = "<Clock name=\"tick\" valueReference=\"30\" causality=\"input\" intervalVariability=\"constant\" intervalDecimal=\"0.1\" shiftDecimal=\"0.05\"/>\
@@ -263,7 +265,7 @@ fn an_fmu_with_clocks_runs_and_says_which_never_tick() {
 fn discrete_inputs_change_in_event_mode_where_it_is_used() {
     let run = |events: bool| {
         let lab = Lab::with(&format!(
-            "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.b]\nfmu = \"b\"\noptions = {{ events = {events} }}\n\
+            "record.variables = \"*\"\n[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.b]\nfmu = \"b\"\noptions = {{ events = {events} }}\n\
              [inputs]\n\"b.command\" = {{ step = {{ time = 0.5, to = 3.0 }} }}\n"
         ));
         place(&lab, "words3", "b", |xml| xml);
@@ -353,7 +355,7 @@ fn announced_events_are_hit_from_the_start_on() {
     for silent in [false, true] {
         for method in methods {
             let lab = Lab::with(&format!(
-                "[simulation]\nstop = 0.5\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = {{ events = true }}\n\
+                "record.variables = \"*\"\n[simulation]\nstop = 0.5\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = {{ events = true }}\n\
                  parameters = {{ silent = {silent} }}\n[subsystems.b]\nfmu = \"b\"\n\
                  [[connections]]\nfrom = \"a.x\"\nto = \"b.u\"\nconvert_units = false\n{method}"
             ));
@@ -379,7 +381,7 @@ fn announced_events_are_not_lost_to_round_off_nor_to_sub_steps() {
         [(false, 0.1, 1), (true, 0.1, 1), (false, 0.063, 1), (true, 0.063, 10), (false, 0.1, 4)]
     {
         let lab = Lab::with(&format!(
-            "[simulation]\nstop = 20.05\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nrate = {rate}\noptions = {{ events = true }}\n\
+            "record.variables = \"*\"\n[simulation]\nstop = 20.05\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nrate = {rate}\noptions = {{ events = true }}\n\
              parameters = {{ silent = {silent}, first = {first}, period = {first} }}\n[subsystems.b]\nfmu = \"b\"\n\
              [[connections]]\nfrom = \"a.x\"\nto = \"b.u\"\nconvert_units = false\n"
         ));
@@ -403,7 +405,7 @@ fn announced_events_are_not_lost_to_round_off_nor_to_sub_steps() {
 #[test]
 fn announced_events_do_not_cut_steps_of_one_length() {
     let lab = Lab::with(
-        "[simulation]\nstop = 0.6\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = { events = true }\n\
+        "record.variables = \"*\"\n[simulation]\nstop = 0.6\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = { events = true }\n\
          [subsystems.b]\nfmu = \"b\"\n[[connections]]\nfrom = \"a.x\"\nto = \"b.u\"\nconvert_units = false\n",
     );
     place(&lab, "timer3", "a", |xml| xml);
@@ -420,7 +422,7 @@ fn announced_events_do_not_cut_steps_of_one_length() {
 fn discrete_reals_change_in_event_mode_where_it_is_used() {
     for events in [false, true] {
         let lab = Lab::with(&format!(
-            "[simulation]\nstop = 0.5\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = {{ events = {events} }}\n\
+            "record.variables = \"*\"\n[simulation]\nstop = 0.5\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = {{ events = {events} }}\n\
              [inputs]\n\"a.setpoint\" = {{ step = {{ time = 0.3, from = 1.0, to = 3.0 }} }}\n"
         ));
         place(&lab, "timer3", "a", |xml| xml);
@@ -437,7 +439,7 @@ fn discrete_reals_change_in_event_mode_where_it_is_used() {
 #[test]
 fn tunable_parameters_change_in_event_mode_where_it_is_used() {
     let lab = Lab::with(
-        "[simulation]\nstop = 0.48\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = { events = true }\n\
+        "record.variables = \"*\"\n[simulation]\nstop = 0.48\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\noptions = { events = true }\n\
          parameters = { first = 0.1 }\n",
     );
     place(&lab, "timer3", "a", |xml| xml);
@@ -455,7 +457,7 @@ fn tunable_parameters_change_in_event_mode_where_it_is_used() {
 /// `faulty2` in one of its modes, alone, with u = 0.
 fn faulty(mode: u32) -> Lab {
     let lab = Lab::with(&format!(
-        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nparameters = {{ mode = {mode} }}\n"
+        "record.variables = \"*\"\n[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nparameters = {{ mode = {mode} }}\n"
     ));
     place(&lab, "faulty2", "a", |xml| xml);
     lab

@@ -84,7 +84,7 @@ fn tunable_parameters_follow_tables_as_events() {
     place(&lab, "odd2", "a", |xml| xml);
     let ran = lab.run(&[]);
     assert_eq!(ran.code, 3, "{}", ran.err);
-    assert!(ran.err.contains("system.toml:7: `a.k` is a tunable parameter"), "{}", ran.err);
+    assert!(ran.err.contains("system.toml:7:1: `a.k` is a tunable parameter"), "{}", ran.err);
 }
 
 #[test]

@@ -500,6 +500,7 @@ mod tests {
                 min: f64::NEG_INFINITY,
                 max: f64::INFINITY,
                 settable: false,
+                discrete: false,
                 description: String::new(),
             };
             let capabilities = Capabilities { can_restore: true, sub_steps: true, ..Capabilities::default() };

@@ -226,7 +226,11 @@ fn wrong_types_say_what_was_found_and_what_is_needed() {
     refuses("from = \"chassis.velocity\"", "from = 3", &["`from` is 3", "a string or a list"]);
     refuses("from = \"chassis.velocity\"", "from = []", &["`from` is empty"]);
     refuses("from = \"chassis.velocity\"", "from = \"velocity\"", &["\"subsystem.variable\""]);
-    refuses("\"wheel.road\" = 0.1", "\"wheel.road\" = \"high\"", &["the string \"high\"", "a number"]);
+    refuses(
+        "\"wheel.road\" = 0.1",
+        "\"wheel.road\" = \"high\"",
+        &["\"high\" for `wheel.road`", "expected a number"],
+    );
     refuses("\"wheel.road\" = 0.1", "wheel.road = 0.1", &["needs quotes", "\"wheel.road\" = …"]);
     refuses("[method]", "[method]\nhold = 3", &["`hold` is 3", "from 0 to 2"]);
     refuses("[method]", "[method]\nrefresh = 3", &["`refresh` is 3"]);

@@ -34,7 +34,7 @@ pub const ECCO: Entry = Entry {
         Knob {
             name: "quiet_rollback",
             domain: Domain::Flag,
-            rule: Some(|| "with the jump estimator, if every subsystem can be restored".to_owned()),
+            rule: None,
             unit: "",
             about: "a step with a norm above 10 after one below 0.1 is rejected and repeated with a fifth of its size",
         },
@@ -149,8 +149,8 @@ pub struct Ecco {
     pub opening_rate: Option<f64>,
     /// Factor on the step size at an event; `None`: by estimator.
     pub restart_rate: Option<f64>,
-    /// What comes after rest is taken back; `None`: where the jump norm steers and every subsystem can be restored.
-    pub quiet_rollback: Option<bool>,
+    /// What comes after rest is taken back.
+    pub quiet_rollback: bool,
     /// kI; `None`: by the order of the estimate.
     pub integral_gain: Option<f64>,
     /// kP; `None`: by the order of the estimate.
@@ -173,7 +173,7 @@ impl Default for Ecco {
             max_rate: MAX_RATE_USED,
             opening_rate: None,
             restart_rate: None,
-            quiet_rollback: None,
+            quiet_rollback: false,
             integral_gain: None,
             proportional_gain: None,
             age: Age::Newest,
@@ -226,21 +226,18 @@ impl Make<Box<dyn StepController>> for Ecco {
 
 impl Ecco {
     /// Whether what comes after rest is taken back.
-    fn rolls_back(&mut self, written: &Written, context: &Context<'_>) -> Result<bool, Error> {
+    fn rolls_back(&self, written: &Written, context: &Context<'_>) -> Result<bool, Error> {
         let members = &context.network.members;
         let stuck = members.iter().position(|m| !m.capabilities.can_restore);
         match (self.quiet_rollback, stuck) {
-            (Some(true), Some(s)) => Err(Error::input(
+            (true, Some(s)) => Err(Error::input(
                 written.knob("quiet_rollback"),
                 format!(
                     "`{}` cannot save and restore its state, which `quiet_rollback` needs; set it to false",
                     context.names.subsystems[s]
                 ),
             )),
-            (wanted, stuck) => {
-                let by_rule = context.steered_by_jumps && stuck.is_none();
-                Ok(*self.quiet_rollback.insert(wanted.unwrap_or(by_rule)))
-            }
+            (wanted, _) => Ok(wanted),
         }
     }
 }

@@ -24,9 +24,6 @@ impl Engine {
         self.wish = self.policies.limit(self.wish, before);
         self.record.gains_known = self.sample_gains();
         let (flow, arrival) = self.publish(rejections, self.wish, Place::Last, observer)?;
-        if self.saves {
-            self.network.members.iter_mut().for_each(|member| member.simulator.forget_saved());
-        }
         self.carry_on()?;
         if let Some(pair) = &mut self.pair {
             pair.end_of_pair(self.record.span.end, self.exchange.history.values(0));

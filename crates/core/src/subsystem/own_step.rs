@@ -308,6 +308,9 @@ impl OwnStepProbe {
             // A step with an event says nothing about the integration.
             sound &= crossed?.is_uneventful(span);
         }
+        if self.slot == Slot::Free {
+            self.inner.release();
+        }
         Ok(sound)
     }
 
@@ -402,9 +405,9 @@ impl Wrapper for OwnStepProbe {
         self.inner.restore()
     }
 
-    fn forget_saved(&mut self) {
+    fn release(&mut self) {
         self.slot = Slot::Free;
-        self.inner.forget_saved();
+        self.inner.release();
     }
 
     fn load_snapshot(&mut self, snapshot: &StateSnapshot) -> Result<(), SubsystemError> {
@@ -617,7 +620,7 @@ mod tests {
             Subsystem::restore(&mut probe).unwrap();
             assert_eq!(step(&mut probe, 2 * k), first, "step {k}");
             assert_eq!(step(&mut probe, 2 * k + 1), second, "step {k}");
-            Subsystem::forget_saved(&mut probe);
+            Subsystem::release(&mut probe);
         }
     }
 }

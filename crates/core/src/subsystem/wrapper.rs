@@ -43,9 +43,9 @@ pub trait Wrapper: Send {
         self.inner_mut().restore()
     }
 
-    /// See [`Subsystem::forget_saved`].
-    fn forget_saved(&mut self) {
-        self.inner_mut().forget_saved();
+    /// See [`Subsystem::release`].
+    fn release(&mut self) {
+        self.inner_mut().release();
     }
 
     /// See [`Subsystem::load_snapshot`].
@@ -121,12 +121,8 @@ impl<T: Wrapper> Subsystem for T {
         Wrapper::restore(self)
     }
 
-    fn forget_saved(&mut self) {
-        Wrapper::forget_saved(self);
-    }
-
     fn release(&mut self) {
-        self.inner_mut().release();
+        Wrapper::release(self);
     }
 
     fn scratch(&self) -> Option<Box<dyn Subsystem>> {

@@ -223,7 +223,7 @@ impl<'a> Bench<'a> {
         }
         let from = options.from.unwrap_or(SCANNED.0 * duration).max(quantum.unwrap_or(0.0));
         let to = options.to.unwrap_or(SCANNED.1 * duration);
-        if from >= to || !(from > 0.0) || !to.is_finite() {
+        if from >= to || from <= 0.0 || !to.is_finite() {
             let message = format!("no steps between {} s and {} s", short(from), short(to));
             return Err(Error::input(None, message));
         }

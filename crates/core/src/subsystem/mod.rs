@@ -226,9 +226,6 @@ pub trait Subsystem: Send {
     /// The steps that follow are not saved: one that cannot be finished cannot be made again.
     fn release(&mut self) {}
 
-    /// The step after `save` stands: the slot is free until the next one.
-    fn forget_saved(&mut self) {}
-
     /// Another instance with the same parameters and start values, before [`Subsystem::bind`]: what is tried out on it leaves no
     /// trace in the run. `None` if there cannot be one.
     fn scratch(&self) -> Option<Box<dyn Subsystem>> {

@@ -1,5 +1,5 @@
 //! Orders and error estimates of arnold2013 §4–5 on the quarter car. Expected slopes, ratios and step counts: the paper
-//! and `methods.md` §5 of the project's design notes (two independent prototypes).
+//! and two independent prototypes.
 
 use powerbond::core::estimator::BigStep;
 use powerbond_bench::error_study::{

@@ -21,7 +21,7 @@ use crate::subsystem::Span;
 /// Points of a difference of order 6. Less leaves too much of smooth motion: with order 4 fixed steps gain half as much in the
 /// experiment in tests/identify_experiment.rs.
 const POINTS: usize = 7;
-/// Memory of the least squares in steps, 1/(1 - λ): this many (λ = 0.95, methods.md §9), or so many for each unknown if that is
+/// Memory of the least squares in steps, 1/(1 - λ): this many (λ = 0.95, see docs/default-method.md), or so many for each unknown if that is
 /// more.
 const MEMORY: f64 = 20.0;
 const MEMORY_PER_UNKNOWN: f64 = 5.0;

@@ -1,4 +1,4 @@
-//! FMUs carry the library around: without names of functions that nobody calls it is a fifth of the size.
+//! FMUs carry the library around: without names of functions that are not called it is a fifth of the size.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

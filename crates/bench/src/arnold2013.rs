@@ -150,7 +150,7 @@ fn adaptive(split: Split, k: u8) -> Result<Vec<Quantity>, Error> {
             // With k = 2 error control halves the steps at least.
             [(a.0, a.1, a.2.min(constant / 2.0)), s, (c.0, c.1.max(2.0 * accepted), c.2)]
         }
-        // Nobody published a count: no more steps than a constant step of the same error, which costs ten times at most.
+        // No count is published: no more steps than a constant step of the same error, which costs ten times at most.
         None => [
             ("finer run", constant / 10.0, constant),
             ("formula", made, made),

@@ -7,7 +7,7 @@ use powerbond::core::estimator::{BigStep, Constants, ErrorEstimator, Richardson,
 use powerbond::core::feed_through::probe_integrations;
 use powerbond::core::hold::Polynomial;
 use powerbond::core::network::{Network, NetworkBuilder, VariableName};
-use powerbond::core::observe::{Flow, Nobody, Observer, StepReport};
+use powerbond::core::observe::{Flow, NoObserver, Observer, StepReport};
 use powerbond::core::run::{Engine, PastInputs, Policies, Settings};
 use powerbond::core::step::StepView;
 use powerbond::core::step::{Schedule, ScheduleKind, Seen};
@@ -177,7 +177,7 @@ pub struct RunErrors {
     pub accepted: u64,
     /// Sweeps: steps of every subsystem, big and rejected ones included.
     pub sweeps: u64,
-    /// Attempts that were taken back.
+    /// Attempts that were rejected.
     pub rejected: u64,
     /// Time-weighted rms over the run and over the outputs of `(y - y_exact)/nominal`.
     pub rms: f64,
@@ -281,6 +281,6 @@ pub fn started(split: Split) -> Result<Engine, RunError> {
     let network = split.network(&[0.0; 4]);
     let policies = policies(&network, 0, Vec::new(), Box::new(Fixed { step: 1e-3 }));
     let mut engine = Engine::new(network, policies, Settings::new(0.0, 1.0));
-    engine.initialize(&mut Nobody)?;
+    engine.initialize(&mut NoObserver)?;
     Ok(engine)
 }

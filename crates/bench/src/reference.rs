@@ -104,7 +104,7 @@ impl Distance {
         Distance { exact, now: vec![0.0; n], sums: vec![[0.0; 3]; n], time: 0.0 }
     }
 
-    /// rms over the outputs of rms(y - exact)/std(exact); infinite where that is no number.
+    /// rms over the outputs of rms(y - exact)/std(exact); infinite where that is not a number.
     pub fn mean_of_deviations(&self) -> f64 {
         let share = |&[off, first, second]: &[f64; 3]| {
             let mean = first / self.time;
@@ -114,7 +114,7 @@ impl Distance {
         if mean.is_nan() { f64::INFINITY } else { mean.sqrt() }
     }
 
-    /// The largest rms(y - exact)/rms(exact) of an output; infinite where that is no number.
+    /// The largest rms(y - exact)/rms(exact) of an output; infinite where that is not a number.
     pub fn largest(&self) -> f64 {
         let share = |&[off, _, size]: &[f64; 3]| if off == 0.0 { 0.0 } else { (off / size).sqrt() };
         let larger = |a: f64, b: f64| if b.is_nan() { f64::INFINITY } else { a.max(b) };

@@ -120,7 +120,7 @@ fn what_methods_lack_is_named_with_its_effect() {
     assert_eq!(lacks("energy"), json!([]), "what was probed is known");
     assert_eq!(lacks("refresh"), json!([]), "nothing feeds through: there is nothing to refresh");
     assert_eq!(lacks("jacobi"), json!([]));
-    assert_eq!(document["subsystems"][0]["feed_through"], "probed", "nobody declared it");
+    assert_eq!(document["subsystems"][0]["feed_through"], "probed", "not declared");
     assert_eq!(document["nilpotency"], 2, "the probe found that the chassis feeds nothing through");
 }
 
@@ -282,7 +282,7 @@ fn bad_options_and_files_are_refused() {
     assert_eq!(ran.code, 3);
     assert!(ran.err.contains(".svg or .dot"), "{}", ran.err);
     assert_eq!(lab.powerbond(&["check", "system.toml", "--graph", "no/such/car.svg"]).code, 8);
-    // A picture may be drawn again, but not over somebody else's.
+    // A picture may be drawn again, but not over a foreign one.
     for (file, mine) in [("car.svg", "<svg/>"), ("car.dot", "digraph {}")] {
         lab.write(file, mine);
         let draw =
@@ -353,7 +353,7 @@ fn declarations_of_feed_through_are_checked() {
 }
 
 #[test]
-fn what_nobody_knows_is_a_warning_and_never_a_loop() {
+fn what_is_unknown_is_a_warning_and_never_a_loop() {
     let ring = ring(3.0)
         .replace("model = \"algebraic/gain\"\n", "model = \"algebraic/gain\"\nfeed_through = \"unknown\"\n");
     let document = check(&ring);

@@ -149,7 +149,7 @@ fn rollback_combines_with_the_other_methods() {
         let results = lab.runs(&["--output-interval", "0.1"]).results();
         let summary = lab.summary();
         assert_eq!((count(&summary, "over_tolerance"), count(&summary, "events")), (0, 1), "{what}");
-        assert!(count(&summary, "rejected") > 0, "{what}: something was taken back");
+        assert!(count(&summary, "rejected") > 0, "{what}: something was rejected");
         assert!(summary["bonds"][0]["exchanged"].as_f64().unwrap() > 100.0, "{what}: energy is metered");
         let pairs = results.column("chassis.position").into_iter().zip(reference.column("chassis.position"));
         let found = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);

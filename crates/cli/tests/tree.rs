@@ -81,7 +81,7 @@ fn the_command_and_the_suites_use_the_public_library_only() {
     }
 }
 
-/// Whoever draws says what is drawn, in plain data.
+/// The caller says what is drawn, in plain data.
 #[test]
 fn pictures_know_nothing_of_the_library() {
     for path in sources(&crates().join("powerbond/src/picture")) {

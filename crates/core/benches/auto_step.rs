@@ -7,7 +7,7 @@
 mod common;
 
 use powerbond_core::hold::InputFeed;
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::run::Engine;
 use std::time::Instant;
 
@@ -45,7 +45,7 @@ fn best(n: usize, methods: [&common::Method; 3]) -> [f64; 3] {
     let steps = (200_000 / n).clamp(20, 20_000);
     let mut masters: [Engine; 3] = methods.map(|method| {
         let mut engine = common::engine(common::ring(n).0, 1e9, method);
-        engine.initialize(&mut Nobody).expect("a sound start");
+        engine.initialize(&mut NoObserver).expect("a sound start");
         engine
     });
     let mut best = [f64::INFINITY; 3];
@@ -53,7 +53,7 @@ fn best(n: usize, methods: [&common::Method; 3]) -> [f64; 3] {
         for (engine, best) in masters.iter_mut().zip(&mut best) {
             let begun = Instant::now();
             for _ in 0..steps {
-                engine.step(&mut Nobody).expect("a sound step");
+                engine.step(&mut NoObserver).expect("a sound step");
             }
             *best = best.min(begun.elapsed().as_nanos() as f64 / (INPUTS * n * steps) as f64);
         }

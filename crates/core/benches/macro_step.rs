@@ -7,7 +7,7 @@
 mod common;
 
 use powerbond_core::observe::verdict::{Circumstances, Verdict};
-use powerbond_core::observe::{Nobody, Observer};
+use powerbond_core::observe::{NoObserver, Observer};
 use powerbond_models::{Equations, InputPolynomial};
 use std::hint::black_box;
 use std::time::Instant;
@@ -87,9 +87,9 @@ fn engine(n: usize, rates: Option<Vec<u32>>, judged: bool) -> f64 {
         stop: 1e9,
     };
     let mut verdict = Verdict::new(&network, &run);
-    let observer: &mut dyn Observer = if judged { &mut verdict } else { &mut Nobody };
+    let observer: &mut dyn Observer = if judged { &mut verdict } else { &mut NoObserver };
     let mut engine = common::engine(network, 1e9, &method);
-    engine.initialize(&mut Nobody).expect("a sound start");
+    engine.initialize(&mut NoObserver).expect("a sound start");
     best(sub_steps, steps(n), || {
         for _ in 0..steps(n) {
             engine.step(observer).expect("a sound step");

@@ -7,7 +7,7 @@ mod common;
 
 use common::{Method, bare, engine};
 use powerbond_core::network::{Network, NetworkBuilder};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
 use std::hint::black_box;
 use std::time::Instant;
@@ -45,12 +45,12 @@ fn work(rounds: u64, x: f64) -> f64 {
 fn median(n: usize, cost: f64, per_round: f64, threads: usize) -> f64 {
     let rounds = (cost * per_round) as u64;
     let mut engine = engine(network(n, rounds), 1e9, &Method { threads, ..Method::default() });
-    engine.initialize(&mut Nobody).expect("a sound start");
+    engine.initialize(&mut NoObserver).expect("a sound start");
     let steps = (20_000.0 / (n as f64 * cost)).clamp(11.0, 501.0) as usize;
     let block = |_| {
         let step = |_| {
             let begun = Instant::now();
-            engine.step(&mut Nobody).expect("a sound step");
+            engine.step(&mut NoObserver).expect("a sound step");
             1e6 * begun.elapsed().as_secs_f64()
         };
         let mut times: Vec<f64> = (0..steps).map(step).collect();

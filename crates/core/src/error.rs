@@ -71,7 +71,7 @@ pub enum RunError {
         /// The power there, in W.
         power: f64,
     },
-    /// A step was taken back too often.
+    /// A step was rejected too often.
     Rejections {
         /// The last attempt.
         span: Span,

@@ -10,7 +10,7 @@ use powerbond_core::hold::{InputFeed, VariableOrder};
 use powerbond_core::network::{
     BondSpec, ConnectionSpec, Names, Network, NetworkBuilder, PortSpec, VariableName,
 };
-use powerbond_core::observe::{Flow, Nobody, Observer, StepReport};
+use powerbond_core::observe::{Flow, NoObserver, Observer, StepReport};
 use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::StepView;
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
@@ -120,7 +120,7 @@ impl Subsystem for Integrator {
     }
 }
 
-/// Listens: an output that nobody listens to is not read.
+/// Listens: an output without a listener is not read.
 struct Listener(Info);
 
 impl Listener {
@@ -226,7 +226,7 @@ fn engine((network, _): (Network, Names), wanted: &Wanted) -> Engine {
 fn orders(f: fn(f64) -> f64, feed: InputFeed) -> [u64; 3] {
     let takes = if let InputFeed::Derivatives(k) = feed { k } else { 0 };
     let mut engine = engine(fed_by(f, Integrator::boxed(takes)), &Wanted { feed, ..Wanted::default() });
-    engine.run(&mut Nobody).expect("a sound run");
+    engine.run(&mut NoObserver).expect("a sound run");
     engine.order_counts()[0]
 }
 
@@ -439,9 +439,9 @@ fn noise_is_found_and_a_kink_is_none() {
         let wanted = Wanted { adaptive: Some(1e-3), stop: 10.0, ..Wanted::default() };
         let mut engine = engine(fed_by(f, Integrator::boxed(2)), &wanted);
         let mut largest = 0.0f64;
-        engine.initialize(&mut Nobody).expect("it starts");
+        engine.initialize(&mut NoObserver).expect("it starts");
         while engine.time() < 10.0 {
-            engine.step(&mut Nobody).expect("a sound step");
+            engine.step(&mut NoObserver).expect("a sound step");
             largest = largest.max(engine.driving().expect("an estimator").diagnostics().noise[0]);
         }
         largest
@@ -456,14 +456,14 @@ fn noise_is_found_and_a_kink_is_none() {
     assert_eq!(noise(|t| if t < 5.0 { t.sin() } else { 3.0 }), 0.0, "a jump");
 }
 
-/// After a quiet phase the step is at its largest, and nobody announces the jump.
+/// After a quiet phase the step is at its largest, and the jump is not announced.
 #[test]
-fn a_jump_that_nobody_announced_is_told_with_its_time() {
+fn a_jump_that_is_not_announced_is_told_with_its_time() {
     let wanted = Wanted { adaptive: Some(1e-3), stop: 10.0, ..Wanted::default() };
     let smooth = |t: f64| (0.2 * t).sin();
     let mut engine =
         engine(fed_by(|t| if t < 7.003 { (0.2 * t).sin() } else { 2.0 }, Integrator::boxed(2)), &wanted);
-    engine.run(&mut Nobody).expect("a sound run");
+    engine.run(&mut NoObserver).expect("a sound run");
     let (count, worst) = engine.driving().and_then(|e| e.diagnostics().crossed).expect("a crossing");
     assert_eq!((count, worst.input), (1, 0));
     assert!(worst.time >= 7.003 && worst.time - worst.step < 7.003, "{worst:?}");
@@ -472,7 +472,7 @@ fn a_jump_that_nobody_announced_is_told_with_its_time() {
     assert!((worst.norm / expected - 1.0).abs() < 0.05, "{} {expected}", worst.norm);
     let quiet = Wanted { adaptive: Some(1e-3), stop: 10.0, ..Wanted::default() };
     let mut engine = super_smooth(&quiet);
-    engine.run(&mut Nobody).expect("a sound run");
+    engine.run(&mut NoObserver).expect("a sound run");
     assert_eq!(engine.driving().and_then(|e| e.diagnostics().crossed), None);
 }
 

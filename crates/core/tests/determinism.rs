@@ -5,7 +5,7 @@ mod common;
 use common::matrix::methods;
 use common::{ABLE, Element, Method, bond, engine, ring_listed};
 use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, VariableName};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_models::Built;
 
 /// Five elements, each pulled by two others, listed in the order of `listing`.
@@ -52,7 +52,7 @@ fn listing_order_changes_no_bit() {
         for (what, network) in [("star", star as fn(&[usize]) -> Network), ("ring", ring)] {
             let run = |listing: &[usize]| {
                 let mut engine = engine(network(listing), 0.03, &method);
-                engine.run(&mut Nobody).expect("a sound run");
+                engine.run(&mut NoObserver).expect("a sound run");
                 let bits: Vec<u64> = engine.outputs().iter().map(|y| y.to_bits()).collect();
                 (engine.statistics().accepted, bits)
             };
@@ -69,7 +69,7 @@ fn monitoring_changes_no_bit() {
     let run = |bonds: bool| {
         let (network, _) = if bonds { common::quarter_car(1, "linear") } else { without_bonds() };
         let mut engine = engine(network, 1.0, &Method { hold: 1, ..Method::default() });
-        engine.run(&mut Nobody).expect("a sound run");
+        engine.run(&mut NoObserver).expect("a sound run");
         engine.outputs().iter().map(|y| y.to_bits()).collect::<Vec<_>>()
     };
     assert_eq!(run(true), run(false));
@@ -139,7 +139,7 @@ fn a_vector_bond_is_the_sum_of_its_parts() {
                 .bond(bond("second", [("a.force", "a.velocity", -1.0), ("b.neighbour", "b.spring", 1.0)]))
         };
         let mut engine = engine(builder.build().expect("a sound system").0, 1.0, &Method::default());
-        engine.run(&mut Nobody).expect("a sound run");
+        engine.run(&mut NoObserver).expect("a sound run");
         engine.meter().sums.iter().map(|s| s.residual).sum::<f64>()
     };
     let (junction, parts) = (pair(true), pair(false));

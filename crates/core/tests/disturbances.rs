@@ -9,7 +9,7 @@ use common::rows::{Kind, Rows};
 use common::{Correction, Method, engine, engine_with};
 use powerbond_core::error::RunError;
 use powerbond_core::network::{Network, NetworkBuilder, VariableName};
-use powerbond_core::observe::{Flow, Nobody};
+use powerbond_core::observe::{Flow, NoObserver};
 use powerbond_core::run::{Change, Disturbance, Engine, ParameterChange};
 use powerbond_core::step::{ScheduleKind, Seen};
 use powerbond_core::subsystem::{Subsystem, SubsystemError};
@@ -22,7 +22,7 @@ fn model(name: &str, parameters: &[(&str, &str)]) -> Box<dyn Subsystem> {
     find(name).expect("a model").build(&parameters).expect("good parameters")
 }
 
-/// The quarter car; `road` is what it drives on, none that nobody feeds it.
+/// The quarter car; `road` is what it drives on, or an input without a source.
 fn car(road: Option<Signal>) -> Network {
     let suspension = common::bond(
         "suspension",
@@ -120,10 +120,10 @@ fn a_parameter_that_is_set_changes_as_in_a_scenario() {
     }
 }
 
-/// An input that nobody feeds, and the same input fed with a constant: both are set to another value. Numbers are such that thrice
+/// An input without a source, and the same input fed with a constant: both are set to another value. Numbers are such that thrice
 /// a number is exact, since a polynomial through three equal values has a slope of round-off else.
 #[test]
-fn an_input_that_nobody_feeds_can_be_set_as_one_that_is_constant() {
+fn an_input_without_a_source_can_be_set_as_one_that_is_constant() {
     let gauss_seidel = ScheduleKind::GaussSeidel { order: None, seen: Seen::Between };
     let mut list = Vec::new();
     for hold in 0..3 {
@@ -141,7 +141,7 @@ fn an_input_that_nobody_feeds_can_be_set_as_one_that_is_constant() {
         let outputs = |road: Option<Signal>, start: bool| {
             let mut seen = Vec::new();
             let mut engine = engine(car(road), 0.025, &method);
-            engine.initialize(&mut Nobody).expect("a sound start");
+            engine.initialize(&mut NoObserver).expect("a sound start");
             engine.land_at(T);
             let set = |engine: &mut Engine, value: f64| {
                 let changes = match engine.network().externals.first() {
@@ -155,13 +155,13 @@ fn an_input_that_nobody_feeds_can_be_set_as_one_that_is_constant() {
                         Disturbance { inputs: vec![], variables: vec![change] }
                     }
                 };
-                assert_eq!(engine.disturb(&changes, &mut Nobody), Ok(Flow::Continue));
+                assert_eq!(engine.disturb(&changes, &mut NoObserver), Ok(Flow::Continue));
             };
             if start {
                 set(&mut engine, 0.5);
             }
             while !engine.is_done() {
-                engine.step(&mut Nobody).expect("a sound step");
+                engine.step(&mut NoObserver).expect("a sound step");
                 if engine.time() == T {
                     set(&mut engine, 0.125);
                 }
@@ -251,10 +251,10 @@ fn one_call_is_one_event() {
 #[test]
 fn what_cannot_be_set_is_refused_and_who_lags_behind_is_named() {
     let mut one = engine(car(Some(Signal::Constant(0.1))), 0.01, &Method::default());
-    one.initialize(&mut Nobody).expect("a sound start");
+    one.initialize(&mut NoObserver).expect("a sound start");
     let coupled = (0..one.network().n_inputs).find(|&i| one.network().wiring.is_coupled(i)).expect("one");
     let changes = Disturbance { inputs: vec![(coupled, 1.0)], variables: vec![] };
-    let refused = one.disturb(&changes, &mut Nobody);
+    let refused = one.disturb(&changes, &mut NoObserver);
     let unsupported = SubsystemError::Unsupported { call: "set" };
     assert!(matches!(refused, Err(RunError::Subsystem { error, .. }) if error == unsupported));
     assert!(!one.has_failed(), "nothing was changed");
@@ -262,8 +262,8 @@ fn what_cannot_be_set_is_refused_and_who_lags_behind_is_named() {
     for variable in [0, 2] {
         let variables = vec![ParameterChange { member: 1, variable, value: 1.0 }];
         let mut two = engine(car(Some(Signal::Constant(0.1))), 0.01, &Method::default());
-        two.initialize(&mut Nobody).expect("a sound start");
-        assert!(two.disturb(&Disturbance { inputs: vec![], variables }, &mut Nobody).is_err());
+        two.initialize(&mut NoObserver).expect("a sound start");
+        assert!(two.disturb(&Disturbance { inputs: vec![], variables }, &mut NoObserver).is_err());
         assert!(two.has_failed() && two.is_done());
     }
     let deaf = |block: Block| {
@@ -311,7 +311,7 @@ fn steps_end_where_they_are_asked_to() {
         check(&method, Some(1e-3), 0.031, 0.031);
     }
     let mut engine = engine(car(Some(Signal::Constant(0.1))), 0.05, &Method::default());
-    engine.initialize(&mut Nobody).expect("a sound start");
-    engine.step(&mut Nobody).expect("a sound step");
+    engine.initialize(&mut NoObserver).expect("a sound start");
+    engine.step(&mut NoObserver).expect("a sound step");
     assert_eq!(engine.land_at(1e-4), engine.time(), "it is over");
 }

@@ -175,7 +175,7 @@ fn a_changed_parameter_has_both_limits() {
     }
 }
 
-/// An output that nobody uses follows its input at the event, too. Recorded, it showed the limit from the left twice.
+/// An unused output follows its input at the event, too. Recorded, it showed the limit from the left twice.
 #[test]
 fn what_is_only_recorded_has_both_limits() {
     let network = NetworkBuilder::new()
@@ -205,7 +205,7 @@ fn jumping(time: f64, report: StepEvent) -> Block {
         .jump(time, report, |x, _| x[0] = -2.0)
 }
 
-/// The follower gets 1 until the event and -2 after it. An event that nobody announced is over at the end of its step, 0.6 s.
+/// The follower gets 1 until the event and -2 after it. An event that is not announced is over at the end of its step, 0.6 s.
 #[test]
 fn an_event_inside_a_subsystem_reaches_others_at_once() {
     let (pending, handled) = (StepEvent::Pending, StepEvent::Handled);
@@ -291,7 +291,7 @@ fn only_what_an_event_reaches_forgets_its_past() {
 
 /// The slopes of what the spring is given in the steps that start at or after `t`.
 fn slope_after(diary: &Diary, t: f64) -> f64 {
-    let calls = diary.lock().expect("nobody panicked");
+    let calls = diary.lock().expect("no thread panicked");
     let first = calls.iter().find(|c| c.name == "advance" && c.t > t).expect("there is a step");
     first.slope[0]
 }

@@ -6,7 +6,7 @@ use common::{ABLE, Method, engine};
 use powerbond_core::feed_through::identify::Identified;
 use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{Network, NetworkBuilder, VariableName};
-use powerbond_core::observe::{Flow, Nobody, Observer, StepReport};
+use powerbond_core::observe::{Flow, NoObserver, Observer, StepReport};
 use powerbond_core::step::StepView;
 use powerbond_core::subsystem::{Causality, SubsystemError, Variable};
 use powerbond_core::time::signal::Signal;
@@ -135,7 +135,7 @@ fn comes_to_rest(t: f64, k: usize) -> f64 {
     if t < 4.0 { two_sines(t, k) * (4.0 - t).powi(3) } else { 0.0 }
 }
 
-/// Every input of the plant follows a course of its own; somebody listens, as what nobody hears is not read.
+/// Every input of the plant follows a course of its own; an observer listens, as what is not observed is not read.
 fn fed<const N: usize>(
     plant: Plant<N>,
     f: fn(f64, usize) -> f64,
@@ -229,7 +229,7 @@ fn found<const N: usize>(
     let outputs = network.members[s].outputs.clone();
     let first = network.members[s].inputs.start;
     let mut engine = engine(network, 8.0, &way.method(0.01, true));
-    engine.run(&mut Nobody).expect("a sound run");
+    engine.run(&mut NoObserver).expect("a sound run");
     let mut list = engine.identified();
     list.retain(|one| outputs.contains(&one.output));
     list.iter_mut().for_each(|one| one.input -= first);
@@ -350,7 +350,7 @@ fn an_event_elsewhere_breaks_no_past() {
             .expect("a sound system");
         let output = names.outputs.iter().position(|name| name.to_string() == "near.y").expect("an output");
         let mut engine = engine(network, 5.0, &Way::Fixed(1).method(0.01, true));
-        engine.run(&mut Nobody).expect("a sound run");
+        engine.run(&mut NoObserver).expect("a sound run");
         assert_eq!(engine.statistics().events, 98, "all but the first row of the table");
         let list = engine.identified();
         list.iter().filter(|one| one.output == output).map(|one| one.gain).collect::<Vec<_>>()

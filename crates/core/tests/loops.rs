@@ -7,7 +7,7 @@ use common::rows::{Rows, watch};
 use common::{Method, engine, engine_with};
 use powerbond_core::error::RunError;
 use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, VariableName};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::run::StartUp;
 use powerbond_core::step::{ScheduleKind, Seen};
 use powerbond_core::time::signal::Signal;
@@ -243,7 +243,7 @@ fn a_nonlinear_loop_is_solved_at_the_start_and_followed() {
 fn a_loop_that_was_solved_before_takes_few_evaluations() {
     let check = |what: &str, network: Network, per_instant: f64, jacobians: u64| {
         let mut engine = engine(network, 1.0, &Method { hold: 1, step: 1e-3, ..Method::default() });
-        engine.run(&mut Nobody).expect("a sound run");
+        engine.run(&mut NoObserver).expect("a sound run");
         for (_, statistics) in engine.solved_loops() {
             let mean = statistics.evaluations as f64 / statistics.solved as f64;
             assert_eq!((statistics.solved, statistics.loose), (1000, 0), "{what}");
@@ -271,7 +271,7 @@ fn a_loop_without_solution_names_its_inputs() {
             .connect("a.y", "b.u", 1.0)
             .connect("b.y", "a.u", 1.0)
             .connect("b.y", "c.u", 1.0);
-        engine(built(network), 1.0, &Method { step: 0.1, ..Method::default() }).run(&mut Nobody)
+        engine(built(network), 1.0, &Method { step: 0.1, ..Method::default() }).run(&mut NoObserver)
     };
     for (what, y) in [("a line", (|u| u + 1.0) as fn(f64) -> f64), ("a parabola", |u| u * u + 1.0)] {
         match parallel(y) {
@@ -297,7 +297,7 @@ fn a_loop_that_loses_its_solution_in_the_run_is_named_with_the_time() {
         .connect("b.y", "a.u1", 1.0)
         .external(name("a.u0"), Signal::Function(Box::new(|t| 2.0 * t)));
     let mut engine = engine(built(network), 1.0, &Method { step: 0.02, ..Method::default() });
-    match engine.run(&mut Nobody) {
+    match engine.run(&mut NoObserver) {
         Err(RunError::Loop { inputs, span, .. }) => {
             assert_eq!(inputs, [1, 2]);
             assert!(span.start >= 0.48 - 1e-9 && span.end <= 0.54 + 1e-9, "{span:?}");

@@ -114,7 +114,7 @@ fn check_orders(kind: &ScheduleKind, rates: [u32; 3]) {
     }
 }
 
-/// A hold of order m gives global order m + 1 (arnold2013 §3), whoever is fast; but the first step, which has no
+/// A hold of order m gives global order m + 1 (arnold2013 §3), whichever is fast; but the first step, which has no
 /// past, is held with order 0 and leaves an error of order 2. Faster members make no mixture worse than all slow.
 ///
 /// This went wrong where a fast member adds up a fast and a slow force: the slow one's change over a macro step was

@@ -5,7 +5,7 @@ mod common;
 use common::matrix::{SCHEDULES, methods};
 use common::{Correction, Method, engine, quarter_car, ring};
 use powerbond_core::network::Network;
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::observe::verdict::{Circumstances, Verdict};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -66,7 +66,7 @@ fn check(method: &Method, fast: bool) {
         let method = Method { rates, ..method.clone() };
         let mut verdict = Verdict::new(&network, &circumstances(&network, &method));
         let mut engine = engine(network, 1e3, &method);
-        engine.initialize(&mut Nobody).expect("a sound start");
+        engine.initialize(&mut NoObserver).expect("a sound start");
         let before = COUNT.with(Cell::get);
         for _ in 0..30 {
             engine.step(&mut verdict).expect("a sound step");

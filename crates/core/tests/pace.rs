@@ -10,7 +10,7 @@ use powerbond_core::error::RunError;
 use powerbond_core::estimator::{OutputTolerance, Predictor};
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::{Network, NetworkBuilder, VariableName};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::run::{Change, Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::{Span, SubsystemError};
@@ -151,7 +151,7 @@ fn a_step_of_one_quantum_over_tolerance_is_kept_or_ends_the_run_at_once() {
     assert_eq!((statistics.accepted, statistics.over_tolerance, statistics.at_floor), (20, 19, 19));
     assert_eq!((statistics.rejected, statistics.sweeps), (0, 20));
     let mut ended = rejecting(curve(), 2.0, 1e-9, false, QUANTUM, QUANTUM);
-    match ended.run(&mut Nobody) {
+    match ended.run(&mut NoObserver) {
         Err(RunError::Rejections { count, norm, cause, span, .. }) => {
             assert_eq!((count, cause), (1, None));
             assert!(norm > 1.0 && (span.end - 0.2).abs() < 1e-12, "{norm}, {span:?}");
@@ -169,7 +169,7 @@ fn the_refusal_of_a_model_is_retried_or_told() {
     let rows = watch(&mut engine);
     check_multiples("refused", &rows);
     assert!(engine.statistics().rejected > 0 && rows.steps().all(|r| r.span.h < 0.2 + 1e-9));
-    match rejecting(source(0.05), 2.0, 1.0, false, 0.4, 1.0).run(&mut Nobody) {
+    match rejecting(source(0.05), 2.0, 1.0, false, 0.4, 1.0).run(&mut NoObserver) {
         Err(RunError::Subsystem { member: 0, error: SubsystemError::Infeasible { message }, .. }) => {
             assert!(message.contains("too long"), "{message}");
         }
@@ -178,7 +178,7 @@ fn the_refusal_of_a_model_is_retried_or_told() {
     // The second step is refused at two quanta, then over tolerance at one: both are told.
     let curve = pair(Block::source(|t| (3.0 * t).sin()).refusing_above(0.15), None);
     let mut engine = rejecting(curve, 2.0, 1e-9, false, 0.1, 1.0);
-    match engine.run(&mut Nobody) {
+    match engine.run(&mut NoObserver) {
         Err(RunError::Rejections { cause: Some(cause), .. }) => {
             assert!(matches!(*cause, RunError::Subsystem { member: 0, .. }), "{cause:?}");
         }

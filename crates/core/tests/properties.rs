@@ -6,7 +6,7 @@ use common::block::runge_kutta;
 use common::random::Random;
 use common::{Method, engine};
 use powerbond_core::network::{BondSpec, ConnectionSpec, Network, NetworkBuilder, PortSpec, VariableName};
-use powerbond_core::observe::{Flow, Nobody, Observer, StepReport};
+use powerbond_core::observe::{Flow, NoObserver, Observer, StepReport};
 use powerbond_core::step::StepView;
 use powerbond_core::step::{ScheduleKind, Seen};
 use powerbond_core::subsystem::{
@@ -212,7 +212,7 @@ impl RandomNetwork {
         let network = self.network();
         let owners = network.owner_of_output.clone();
         let mut engine = engine(network, 1.0, method);
-        engine.run(&mut Nobody).expect("a sound run");
+        engine.run(&mut NoObserver).expect("a sound run");
         owners.iter().zip(engine.outputs()).map(|(&s, y)| (y - exact[s]).abs()).fold(0.0, f64::max)
     }
 }

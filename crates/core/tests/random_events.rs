@@ -6,7 +6,7 @@ use common::block::{Block, runge_kutta};
 use common::random::Random;
 use common::{Method, engine_with};
 use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, Row, VariableName};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::run::{Change, ParameterChange};
 use powerbond_core::subsystem::StepEvent;
 use powerbond_core::time::signal::Signal;
@@ -150,7 +150,7 @@ impl System {
     fn error(&self, method: &Method, exact: &[f64]) -> f64 {
         let (network, changes) = self.network();
         let mut engine = engine_with(network, 1.0, method, |s| s.changes = changes);
-        engine.run(&mut Nobody).expect("a sound run");
+        engine.run(&mut NoObserver).expect("a sound run");
         engine.outputs().iter().zip(exact).map(|(y, e)| (y - e).abs()).fold(0.0, f64::max)
     }
 }

@@ -1,4 +1,4 @@
-//! A subsystem that claims to recompute its outputs while time stands still, and does not, is found out at the start.
+//! A subsystem that claims to recompute its outputs at the current time, and does not, is found out at the start.
 
 mod common;
 
@@ -8,7 +8,7 @@ use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::feed_through::probe_refresh;
 use powerbond_core::hold::{InputFeed, VariableOrder};
 use powerbond_core::network::{Network, NetworkBuilder};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::wrapper::Wrapper;
@@ -152,7 +152,7 @@ fn run(lazy: bool) -> (Vec<usize>, f64) {
     };
     let settings = Settings { refresh, end_rule: EndRule::Halved, ..Settings::new(0.0, stop) };
     let mut engine = Engine::new(network, policies, settings);
-    engine.run(&mut Nobody).expect("a sound run");
+    engine.run(&mut NoObserver).expect("a sound run");
     let velocity = engine.outputs()[1];
     (claims, (velocity / (-0.8 * stop).exp() - 1.0).abs())
 }

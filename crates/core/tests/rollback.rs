@@ -1,5 +1,5 @@
 //! Rejected attempts leave every bit as it was; monitors that need big steps change nothing; and what happens where
-//! nothing can be taken back.
+//! nothing can be rolled back.
 
 mod common;
 
@@ -564,7 +564,7 @@ fn events_work_in_pairs() {
     }
 }
 
-/// A split that is unstable at large steps: attempts that blow up are taken back, not the end of the run.
+/// A split that is unstable at large steps: attempts that blow up are rejected, not the end of the run.
 #[test]
 fn an_attempt_that_blows_up_is_made_again_smaller() {
     struct Fragile(Alarm);

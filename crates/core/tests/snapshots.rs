@@ -8,12 +8,12 @@ use common::matrix::{SCHEDULES, methods};
 use common::{Method, engine, engine_with, quarter_car, ring};
 use powerbond_core::error::RunError;
 use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, Row, VariableName};
-use powerbond_core::observe::{Flow, Nobody};
+use powerbond_core::observe::{Flow, NoObserver};
 use powerbond_core::run::{Change, Disturbance, Engine, ParameterChange, Settings, Snapshot};
 use powerbond_core::subsystem::StepEvent;
 use powerbond_core::time::signal::Signal;
 
-/// States that jump, an algebraic loop, a parameter that changes, signals that jump and bend, inputs that nobody feeds.
+/// States that jump, an algebraic loop, a parameter that changes, signals that jump and bend, inputs without a source.
 fn eventful() -> (Network, Vec<Change>) {
     let jumping = Block::new(2, 1, |at, y| y[0] = at.x[0])
         .rate(&[1.0], |at, dx| dx[0] = -3.0 * at.x[0] + at.u[0] + at.u[1])
@@ -75,10 +75,10 @@ fn all_changed(engine: &Engine) -> Disturbance {
 /// Goes on from a snapshot again and again, with something else in between.
 fn check(what: &str, make: &dyn Fn() -> Engine) {
     let mut plain = make();
-    plain.initialize(&mut Nobody).expect("a sound start");
+    plain.initialize(&mut NoObserver).expect("a sound start");
     let undisturbed = [30, 20, 20].map(|n| steps(&mut plain, n));
     let mut engine = make();
-    engine.initialize(&mut Nobody).expect("a sound start");
+    engine.initialize(&mut NoObserver).expect("a sound start");
     let start = engine.snapshot().expect("everybody can");
     let before = steps(&mut engine, 30);
     let early = engine.snapshot().expect("everybody can");
@@ -95,7 +95,7 @@ fn check(what: &str, make: &dyn Fn() -> Engine) {
         let differ = found.0.0.iter().zip(&wanted.0.0).position(|(a, b)| a != b);
         assert!(found == *wanted, "{what}, {how}: row {differ:?}\n{}\n{}", found.1, wanted.1);
         let changes = all_changed(&engine);
-        engine.disturb(&changes, &mut Nobody).unwrap_or_else(|e| panic!("{what}, {how}: {e:?}"));
+        engine.disturb(&changes, &mut NoObserver).unwrap_or_else(|e| panic!("{what}, {how}: {e:?}"));
         steps(&mut engine, 7);
     };
     again(&early, 20, &middle, "back");
@@ -167,7 +167,7 @@ fn settings_of_all_kinds_are_kept() {
 fn landings_are_part_of_the_state() {
     let method = Method { estimator: "energy", controller: "ecco", ..Method::default() };
     let mut engine = engine(quarter_car(1, "linear").0, 1.0, &method);
-    engine.initialize(&mut Nobody).expect("a sound start");
+    engine.initialize(&mut NoObserver).expect("a sound start");
     steps(&mut engine, 10);
     let snapshot = engine.snapshot().expect("everybody can");
     let free = steps(&mut engine, 20);
@@ -194,13 +194,13 @@ fn after_a_failed_step_a_snapshot_helps() {
         let builder = builder.connect("a.y", "b.u", 1.0).connect("b.y", "a.u", 1.0);
         let method = Method { step: 1e-2, estimator, ..Method::default() };
         let mut engine = engine(builder.build().expect("a sound system").0, 1.0, &method);
-        engine.initialize(&mut Nobody).expect("a sound start");
+        engine.initialize(&mut NoObserver).expect("a sound start");
         let snapshot = engine.snapshot().expect("everybody can");
         let first = steps(&mut engine, 2);
-        let failed = (0..10).find_map(|_| engine.step(&mut Nobody).err());
+        let failed = (0..10).find_map(|_| engine.step(&mut NoObserver).err());
         assert!(matches!(failed, Some(RunError::NonFinite { .. })), "{failed:?}");
         assert!(engine.has_failed() && engine.is_done());
-        assert_eq!(engine.step(&mut Nobody), Ok(Flow::Stop), "nothing is stepped any more");
+        assert_eq!(engine.step(&mut NoObserver), Ok(Flow::Stop), "nothing is stepped any more");
         engine.restore_snapshot(&snapshot).expect("its own");
         assert!(!engine.is_done());
         assert_eq!(steps(&mut engine, 2), first);
@@ -216,12 +216,12 @@ fn who_cannot_is_named_and_what_is_foreign_is_refused() {
         builder.connect("a.y", "b.u", 1.0).connect("b.y", "a.u", 1.0).build().expect("sound").0
     };
     let mut unable = engine(network(), 1.0, &Method::default());
-    unable.initialize(&mut Nobody).expect("a sound start");
+    unable.initialize(&mut NoObserver).expect("a sound start");
     assert_eq!(unable.can_snapshot(), Err(1));
     assert_eq!(unable.snapshot().err(), Some(RunError::NoRestore { member: 1 }));
     let make = || {
         let mut engine = engine(ring(3).0, 1.0, &Method::default());
-        engine.initialize(&mut Nobody).expect("a sound start");
+        engine.initialize(&mut NoObserver).expect("a sound start");
         engine
     };
     let (mut one, mut other) = (make(), make());

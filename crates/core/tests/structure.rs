@@ -8,7 +8,7 @@ use powerbond_core::error::RunError;
 use powerbond_core::feed_through::{Asymptotics, ProbeOutcome, Structure, probe, probe_integrations};
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::{ConnectionSpec, Network, NetworkBuilder, VariableName};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::{
@@ -300,7 +300,7 @@ fn ring(blocks: Vec<Block>) -> Network {
 
 fn outputs_at_start(network: Network) -> Result<Vec<f64>, RunError> {
     let mut engine = engine(network, Settings::new(0.0, 1.0));
-    engine.initialize(&mut Nobody)?;
+    engine.initialize(&mut NoObserver)?;
     Ok(engine.outputs().to_vec())
 }
 
@@ -365,7 +365,7 @@ fn a_loop_without_solution_is_named() {
     }
 }
 
-/// A loop that nobody declared: passes diverge (gain 6), the possible loop is solved all the same.
+/// An undeclared loop: passes diverge (gain 6), the possible loop is solved all the same.
 #[test]
 fn unknown_feed_through_is_solved_without_inventing_a_loop() {
     let unknown = |law: fn(f64) -> f64| {
@@ -426,7 +426,7 @@ fn a_declaration_that_is_too_short_is_contradicted() {
         builder.build().expect("a proper system").0
     };
     let settings = Settings::new(0.0, 1.0);
-    assert!(engine(build(), settings).initialize(&mut Nobody).is_ok(), "declarations are trusted");
+    assert!(engine(build(), settings).initialize(&mut NoObserver).is_ok(), "declarations are trusted");
     let found = probe(&mut build(), &[0, 1], &Setup { start: 0.0, stop: 1.0 });
     assert_eq!(found[0].outcome, ProbeOutcome::Contradicts { output: 0, input: 0 });
     assert_eq!(found[1].outcome, ProbeOutcome::Agrees);

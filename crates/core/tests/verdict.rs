@@ -8,7 +8,7 @@ use common::{Method, bond, engine, engine_with};
 use powerbond_core::error::RunError;
 use powerbond_core::network::{Network, NetworkBuilder};
 use powerbond_core::observe::verdict::{Circumstances, Verdict, VerdictLimits, Word};
-use powerbond_core::observe::{Both, Nobody};
+use powerbond_core::observe::{Both, NoObserver};
 use powerbond_core::run::StartUp;
 
 /// A source `y = f(t)` that feeds an integrator.
@@ -99,7 +99,7 @@ fn oscillator(k: f64) -> Network {
 #[test]
 fn power_that_runs_away_ends_the_run_if_wanted() {
     let method = Method { step: 0.1, ..Method::default() };
-    match engine(oscillator(100.0), 100.0, &method).run(&mut Nobody) {
+    match engine(oscillator(100.0), 100.0, &method).run(&mut NoObserver) {
         Err(RunError::Runaway { bond, span, power }) => {
             assert_eq!(bond, 0);
             assert!(span.end < 20.0, "{span:?}");
@@ -108,10 +108,10 @@ fn power_that_runs_away_ends_the_run_if_wanted() {
         other => panic!("{other:?}"),
     }
     let mut patient = engine_with(oscillator(100.0), 30.0, &method, |s| s.stop_runaway = false);
-    patient.run(&mut Nobody).expect("it goes on");
+    patient.run(&mut NoObserver).expect("it goes on");
     // The same oscillator with small steps keeps its power.
     let fine = Method { step: 1e-3, hold: 1, ..Method::default() };
-    engine(oscillator(100.0), 20.0, &fine).run(&mut Nobody).expect("nothing runs away");
+    engine(oscillator(100.0), 20.0, &fine).run(&mut NoObserver).expect("nothing runs away");
 }
 
 /// `y = 1 + 2t − 3t²` integrated to 2 s: 2 + 4 − 8. With its derivative a hold of order 2 needs one node of the past, so that only the

@@ -5,7 +5,7 @@ mod common;
 use common::{Correction, Method, bare, engine, ring};
 use powerbond_core::error::RunError;
 use powerbond_core::network::{Network, NetworkBuilder};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::step::{ScheduleKind, Seen};
 use powerbond_core::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
 
@@ -31,7 +31,7 @@ fn the_number_of_threads_changes_no_bit() {
                 };
                 let run = |threads| {
                     let mut engine = engine(ring(7).0, 0.5, &Method { threads, ..method.clone() });
-                    engine.run(&mut Nobody).expect("a sound run");
+                    engine.run(&mut NoObserver).expect("a sound run");
                     let outputs: Vec<u64> = engine.outputs().iter().map(|y| y.to_bits()).collect();
                     let residuals: Vec<u64> =
                         engine.meter().sums.iter().map(|s| s.residual.to_bits()).collect();
@@ -110,7 +110,7 @@ fn mortals(n: usize, panics: bool) -> Network {
 fn errors_are_those_of_one_thread() {
     let run = |threads| {
         let method = Method { threads, step: 0.1, ..Method::default() };
-        engine(mortals(5, false), 2.0, &method).run(&mut Nobody).unwrap_err()
+        engine(mortals(5, false), 2.0, &method).run(&mut NoObserver).unwrap_err()
     };
     assert!(matches!(run(0), RunError::Subsystem { member: 0, phase: "step", .. }));
     for threads in [1, 2, 3, 5] {
@@ -122,7 +122,7 @@ fn errors_are_those_of_one_thread() {
 fn a_panic_on_another_thread_arrives() {
     let method = Method { threads: 2, step: 0.1, ..Method::default() };
     let run = || {
-        let _ = engine(mortals(2, true), 2.0, &method).run(&mut Nobody);
+        let _ = engine(mortals(2, true), 2.0, &method).run(&mut NoObserver);
     };
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
 }
@@ -131,6 +131,6 @@ fn a_panic_on_another_thread_arrives() {
 fn a_system_of_one_needs_no_threads() {
     let method = Method { threads: 4, step: 0.1, ..Method::default() };
     let mut engine = engine(mortals(1, false), 0.5, &method);
-    engine.run(&mut Nobody).expect("a sound run");
+    engine.run(&mut NoObserver).expect("a sound run");
     assert_eq!(engine.outputs(), [0.5]);
 }

@@ -43,7 +43,7 @@ fn life(subsystem: &mut dyn Subsystem, names: &Info) -> Vec<f64> {
             subsystem.save().expect("save");
             saved = t;
         }
-        // The way back, once, and the same stretch again with other inputs.
+        // A rollback, once, and the same stretch again with other inputs.
         if step == 40 {
             subsystem.restore().expect("restore");
             t = saved;
@@ -83,7 +83,7 @@ fn integrators(spec: &ModelSpec) -> &'static [&'static str] {
     }
 }
 
-/// Steps, derivatives of inputs, refresh, locals, directional derivatives, and the way back.
+/// Steps, derivatives of inputs, refresh, locals, directional derivatives, and rollback.
 #[test]
 fn every_model_is_the_same_as_an_fmu() {
     let folder = Folder::new("alone");

@@ -144,7 +144,7 @@ fn the_rows_of_the_tables_are_the_same_bits() {
     }
 }
 
-/// Holds with input derivatives, refresh, feed-through by directional derivatives, steps taken back, two rates.
+/// Holds with input derivatives, refresh, feed-through by directional derivatives, rejected steps, two rates.
 #[test]
 fn every_kind_of_method_gives_the_same() {
     let folder = Folder::new("methods");
@@ -153,10 +153,7 @@ fn every_kind_of_method_gives_the_same() {
         ("hold 1", Method { hold: 1, ..Method::default() }),
         ("hold 2", Method { hold: 2, refresh: true, ..Method::default() }),
         ("NEPCE", Method { correction: Correction::NepceModel(0.5), hold: 1, ..Method::default() }),
-        (
-            "steps taken back",
-            Method { estimator: "richardson", controller: "rejecting", ..Method::default() },
-        ),
+        ("rejected steps", Method { estimator: "richardson", controller: "rejecting", ..Method::default() }),
         (
             "Gauss-Seidel, two rates",
             Method {

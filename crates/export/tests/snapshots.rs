@@ -8,7 +8,7 @@ use common::{Folder, Given, VERSIONS, given, imported, native};
 use engine::bits::{Bits, steps};
 use engine::{Method, bond};
 use powerbond_core::network::{Network, NetworkBuilder, VariableName};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::run::{Disturbance, Engine, ParameterChange};
 use powerbond_core::subsystem::Subsystem;
 use powerbond_core::time::signal::Signal;
@@ -59,7 +59,7 @@ fn runs_of_fmus_go_on_from_snapshots() {
         for method in methods() {
             let road = Signal::Step { time: 0.02, from: 0.1, to: 0.0 };
             let mut engine = engine::engine(car(&folder, Some(version), Some(road)), 1.0, &method);
-            engine.initialize(&mut Nobody).expect("a sound start");
+            engine.initialize(&mut NoObserver).expect("a sound start");
             steps(&mut engine, 10);
             let early = engine.snapshot().expect("FMUs of ours can");
             let first = steps(&mut engine, 20);
@@ -70,7 +70,7 @@ fn runs_of_fmus_go_on_from_snapshots() {
                 assert!(steps(&mut engine, 20) == *wanted, "{version:?}, {method:?}");
                 let input = engine.network().externals[0].input;
                 let changes = Disturbance { inputs: vec![(input, 0.3)], variables: vec![] };
-                engine.disturb(&changes, &mut Nobody).expect("a sound change");
+                engine.disturb(&changes, &mut NoObserver).expect("a sound change");
                 steps(&mut engine, 3);
             }
             assert!(engine.finish().is_empty());
@@ -78,7 +78,7 @@ fn runs_of_fmus_go_on_from_snapshots() {
     }
 }
 
-/// An input that nobody feeds is set at 0.0125 s, in a model and in its FMUs; and where it is fed with a constant, that is replaced.
+/// An input without a source is set at 0.0125 s, in a model and in its FMUs; and where it is fed with a constant, that is replaced.
 #[test]
 fn what_is_set_has_the_same_bits_everywhere() {
     const T: f64 = 0.0125;

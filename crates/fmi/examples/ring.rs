@@ -8,7 +8,7 @@
 use powerbond_core::controller::Fixed;
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::NetworkBuilder;
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_fmi::{Fmu, Options};
@@ -90,10 +90,10 @@ fn engine(fmu: &Fmu, n: c_int, steps: c_int) -> Result<f64, Box<dyn Error>> {
         controller: Box::new(Fixed { step: STEP }),
     };
     let mut engine = Engine::new(network, policies, Settings::new(0.0, STEP * f64::from(steps)));
-    engine.initialize(&mut Nobody).map_err(|error| format!("{error:?}"))?;
+    engine.initialize(&mut NoObserver).map_err(|error| format!("{error:?}"))?;
     let started = Instant::now();
     while engine.time() < STEP * (f64::from(steps) - 0.5) {
-        engine.step(&mut Nobody).map_err(|error| format!("{error:?}"))?;
+        engine.step(&mut NoObserver).map_err(|error| format!("{error:?}"))?;
     }
     let seconds = started.elapsed().as_secs_f64();
     if let Some((_, error)) = engine.finish().into_iter().next() {

@@ -453,7 +453,7 @@ impl Calls {
     }
 }
 
-/// A call as whoever watches from outside knows it.
+/// A call as a supervisor outside sees it.
 fn traced(call: Call) -> Traced {
     match call {
         Call::Set | Call::EnterConfiguration | Call::ExitConfiguration | Call::DebugLogging => Traced::Set,

@@ -75,7 +75,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The same for an instance that nobody sees or hears.
+    /// The same for a silent instance.
     pub(crate) fn unseen(&self) -> Self {
         Options { log: Log::silent(), logging: false, visible: false, ..self.clone() }
     }

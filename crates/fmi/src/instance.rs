@@ -277,7 +277,7 @@ impl FmuSubsystem {
         Ok(())
     }
 
-    /// Sets a variable while time stands still. FMI 3.0.2, variability `tunable` and `discrete`: with `eventModeUsed` such variables
+    /// Sets a variable at the current time. FMI 3.0.2, variability `tunable` and `discrete`: with `eventModeUsed` such variables
     /// change at events only; all inputs may be set there.
     fn apply(&self, setting: &Setting) -> Result<(), SubsystemError> {
         let apply = || setting.apply(&self.machine);

@@ -1,7 +1,7 @@
 //! The state machine of an instance: which call is allowed when, and what it leads to.
 //!
 //! One table for FMI 1.0, 2.0 and 3.0, as FMI 2.0.5 section 4.2.4 and FMI 3.0.2 section 4.2 draw it; what a version lacks is never
-//! reached. Every call of an instance passes here, so that none is made where the standard forbids it, whoever asks.
+//! reached. Every call of an instance passes here, so that none is made where the standard forbids it.
 
 use crate::status::Status;
 use std::cell::Cell;

@@ -106,7 +106,7 @@ impl Environment {
         self.line_of_another(&self.instance, status, category, message);
     }
 
-    /// A line in the log of this instance that nobody knows to be its own.
+    /// A line in the log of this instance whose instance is unknown.
     fn line_of_another(&self, instance: &str, status: Status, category: String, message: String) {
         let instance = instance.to_owned();
         let number = self.lines.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Which outputs of a subsystem respond to which inputs while time stands still: every input is moved and moved back.
+//! Which outputs of a subsystem respond to which inputs at the current time: every input is moved and moved back.
 
 use crate::description::{Kind, ModelDescription, Variable};
 use powerbond_core::subsystem::{Binding, Inputs, Subsystem, SubsystemError};

@@ -125,7 +125,7 @@ fn causality(variable: &Variable) -> subsystem::Causality {
     }
 }
 
-/// What a variable that is no number holds; `None` for numbers and clocks.
+/// What a variable that is not numeric holds; `None` for numbers and clocks.
 fn packet_kind(variable: &Variable) -> Option<PacketKind> {
     match variable.kind {
         Kind::String => Some(PacketKind::Text),

@@ -1,4 +1,4 @@
-//! What FMUs print: libraries share the process's stdout, which belongs to whoever runs powerbond.
+//! What FMUs print: libraries share the process's stdout, which belongs to the user of powerbond.
 //!
 //! [`divert`] puts a pipe in the place of stdout and gives the real one back. A thread empties the pipe and keeps what it
 //! finds, a bounded number of lines, for the log.

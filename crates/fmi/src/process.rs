@@ -1,4 +1,4 @@
-//! The process belongs to whoever runs powerbond: FMUs are code in it, and some of them end it, move it to another folder
+//! The process belongs to the user of powerbond: FMUs are code in it, and some of them end it, move it to another folder
 //! or leave threads behind.
 
 use std::ffi::c_int;
@@ -40,7 +40,7 @@ extern "C" fn ended() {
                    log messages of FMUs\n";
     let _ = std::io::Write::write_all(&mut std::io::stderr(), message.as_bytes());
     std::thread::sleep(ROWS_REACH_THE_DISK);
-    // Safety: ends the process at once; there is nobody to return to.
+    // Safety: ends the process at once; there is no caller to return to.
     unsafe { _exit(ENDED_BY_A_MODEL.into()) }
 }
 

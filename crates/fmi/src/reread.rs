@@ -1,4 +1,4 @@
-//! How outputs are read again for other inputs while time stands still, between two steps.
+//! How outputs are read again for other inputs at the current time, between two steps.
 
 use powerbond_core::subsystem::FeedThrough;
 

@@ -28,7 +28,7 @@ pub(crate) struct FmuSnapshot {
     pub book: Book,
 }
 
-/// Places of states that nobody needs any more. A snapshot may be dropped on any thread and at any time, also during a step: its
+/// Places of states that are not needed any more. A snapshot may be dropped on any thread and at any time, also during a step: its
 /// instance frees the state when it is asked for a snapshot next, or with itself.
 type Discarded = Arc<Mutex<Vec<usize>>>;
 
@@ -75,7 +75,7 @@ impl States {
         self.kept.iter().any(|state| !state.is_null())
     }
 
-    /// Frees what nobody needs any more.
+    /// Frees what is not needed any more.
     fn release(&mut self, machine: &Machine) {
         let mut discarded = self.discarded.lock().unwrap_or_else(PoisonError::into_inner);
         discarded.drain(..).for_each(|place| machine.calls.free_state(&mut self.kept[place]));

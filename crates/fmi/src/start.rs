@@ -31,7 +31,7 @@ impl Start {
         self.latest.copy_from_slice(u);
     }
 
-    /// An input that is no number is `bytes` now.
+    /// An input that is not numeric is `bytes` now.
     pub fn note_packet(&mut self, packet: usize, bytes: &[u8]) {
         self.packets.retain(|(known, _)| *known != packet);
         self.packets.push((packet, bytes.to_vec()));

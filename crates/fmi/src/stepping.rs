@@ -147,7 +147,7 @@ impl Stepper {
         Ok(crossed)
     }
 
-    /// Sets the inputs before a step from `t`, and says whether that was an event that nobody knows of. One that is pending there is
+    /// Sets the inputs before a step from `t`, and says whether that was an unannounced event. One that is pending there is
     /// handled with them (FMI 3.0.2, Event Mode, has it handled before the next step), and so is everything that changes at events
     /// only, at once.
     fn feed(

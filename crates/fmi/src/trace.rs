@@ -1,4 +1,4 @@
-//! Which call of which instance is under way, for whoever watches from outside: while a call hangs, and after it ended the process.
+//! Which call of which instance is under way, for a supervisor outside: while a call hangs, and after it ended the process.
 
 use crate::description::Version;
 use crate::{fmi1, fmi2, fmi3};

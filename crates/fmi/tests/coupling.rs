@@ -6,7 +6,7 @@ use common::{fmu, fmu_with, parameters};
 use powerbond_core::controller::Fixed;
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::{ConnectionSpec, Names, Network, NetworkBuilder, VariableName};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::run::{Engine, Policies, Settings};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_fmi::{Fmu, FmuSubsystem, Options};
@@ -52,7 +52,7 @@ fn an_oscillator_of_two_versions_converges() {
             .build()
             .unwrap();
         let mut engine = engine(network, h, order);
-        engine.run(&mut Nobody).unwrap();
+        engine.run(&mut NoObserver).unwrap();
         assert!(engine.finish().is_empty());
         (output(&engine, &names, "a.x") - 1f64.cos()).abs()
     };
@@ -72,10 +72,10 @@ fn an_event_takes_everybody_back_and_the_step_ends_there() {
         .build()
         .unwrap();
     let mut engine = engine(network, 0.1, 0);
-    engine.run(&mut Nobody).unwrap();
+    engine.run(&mut NoObserver).unwrap();
     assert!((output(&engine, &names, "bouncer.x") - (0.35 - 0.65)).abs() < 1e-12);
     let statistics = engine.statistics();
-    // The step from 0.3 was taken back once and ended at 0.35.
+    // The step from 0.3 was rejected once and ended at 0.35.
     assert_eq!((statistics.early_returns, statistics.events), (1, 1));
     assert!((statistics.min_step - 0.05).abs() < 1e-12);
 }
@@ -92,7 +92,7 @@ fn without_a_way_back_the_event_is_handled_inside() {
         .build()
         .unwrap();
     let mut engine = engine(network, 0.1, 0);
-    engine.run(&mut Nobody).unwrap();
+    engine.run(&mut NoObserver).unwrap();
     assert!((output(&engine, &names, "bouncer.x") - (0.35 - 0.65)).abs() < 1e-12);
     assert_eq!((engine.statistics().rejected, engine.statistics().events), (0, 1));
 }
@@ -158,7 +158,7 @@ fn output_derivatives_give_slopes_without_a_past() {
         assert!(network.members.iter().all(|m| m.capabilities.output_derivatives == 1));
         let mut engine =
             engine_with(network, h, 1, Settings { output_derivatives: true, ..Settings::new(0.0, 1.0) });
-        engine.run(&mut Nobody).unwrap();
+        engine.run(&mut NoObserver).unwrap();
         output(&engine, &names, "a.x") - 1f64.cos()
     };
     for h in [0.01, 0.005] {

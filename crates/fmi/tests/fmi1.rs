@@ -13,7 +13,7 @@ fn a_slave_runs() {
     assert_eq!(s.info().feed_through, FeedThrough::Declared(vec![]));
     assert_eq!(begin(&mut s, &["u", "on"], &["x", "steps"], &[3.0, 1.0]).unwrap(), [0.0, 0.0]);
     assert_eq!(run(&mut s, &[3.0, 1.0], 2, 0.25).unwrap(), [6.0, 4.0]);
-    // Entering again resets it; switched off, it stands still.
+    // Entering again resets it; switched off, it is constant.
     begin(&mut s, &["u", "on"], &["x", "steps"], &[3.0, 0.0]).unwrap();
     assert_eq!(run(&mut s, &[3.0, 0.0], 2, 0.25).unwrap(), [0.0, 4.0]);
 }

@@ -61,7 +61,7 @@ fn what_is_missing_or_unknown_is_noted_and_nothing_more() {
         |xml| xml.replace("min=\"0\"", "min=\"3\" max=\"2\""),
         &["a `min` of 3 above its `max` of 2", "the start value 1 of `k`"],
     );
-    // Elements and attributes of other namespaces are nobody's business.
+    // Elements and attributes of other namespaces are ignored.
     findings(
         |xml| {
             let root = "<fmi:fmiModelDescription xmlns:fmi=\"urn:fmi\" xmlns:xsi=\"urn:xsi\" xsi:schemaLocation=\"x\"";

@@ -1,4 +1,4 @@
-//! Inputs that nobody feeds are set while a simulation runs.
+//! Inputs without a source are set while a simulation runs.
 
 mod common;
 

@@ -6,7 +6,7 @@ use common::{begin, fmu, instance, parameters};
 use powerbond_core::controller::Fixed;
 use powerbond_core::hold::Polynomial;
 use powerbond_core::network::{NetworkBuilder, VariableName};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::run::{Engine, Policies, Settings, Snapshot};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::{Inputs, Span, StateSnapshot, Subsystem, SubsystemError};
@@ -80,7 +80,7 @@ fn states_are_freed() {
     let mut list: Vec<StateSnapshot> = (0..10).map(|_| s.snapshot().unwrap()).collect();
     assert_eq!(kept(), 10.0);
     list.truncate(4);
-    assert_eq!(kept(), 10.0, "nobody was called");
+    assert_eq!(kept(), 10.0, "no function was called");
     list.push(s.snapshot().unwrap());
     assert_eq!(kept(), 5.0);
     // Another thread may drop them.
@@ -149,7 +149,7 @@ fn a_coupled_run_goes_on_as_before() {
         controller: Box::new(Fixed { step: 0.01 }),
     };
     let mut engine = Engine::new(network, policies, Settings::new(0.0, 2.0));
-    engine.initialize(&mut Nobody).unwrap();
+    engine.initialize(&mut NoObserver).unwrap();
     let run = |engine: &mut Engine, n: u32| -> Vec<Vec<u64>> {
         let row = |engine: &Engine| {
             let values = engine.inputs().iter().chain(engine.outputs()).chain(engine.probes());
@@ -157,7 +157,7 @@ fn a_coupled_run_goes_on_as_before() {
         };
         (0..n)
             .map(|_| {
-                engine.step(&mut Nobody).unwrap();
+                engine.step(&mut NoObserver).unwrap();
                 row(engine)
             })
             .collect()

@@ -9,7 +9,7 @@ use crate::source::{At, Place};
 use crate::system::{SignalSpec, SimulatorSpec, System, Verify};
 use crate::table::Format;
 use crate::verify;
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use std::path::{Path, PathBuf};
 
 /// What the command line or a program may change; it overrides the file.
@@ -37,7 +37,7 @@ pub struct RunOptions {
     pub params: Vec<PathBuf>,
     /// A scenario: what happens to variables at known times.
     pub scenario: Option<PathBuf>,
-    /// Seconds of the run per second on the wall; `None`: as fast as it goes.
+    /// Seconds of the run per second of wall-clock time; `None`: as fast as it goes.
     pub real_time: Option<f64>,
     /// Threads that advance subsystems side by side; 0 and 1: none beside the one that runs everything.
     pub worker_threads: usize,
@@ -195,7 +195,7 @@ fn slug(name: &str) -> String {
 pub fn run(system: &System, options: &RunOptions) -> Result<Summary, Error> {
     let system = options.apply(system)?;
     let Done { summary, error, .. } =
-        verify::run(&system, Output::folder(options.wanted(&system)), &mut Nobody)?;
+        verify::run(&system, Output::folder(options.wanted(&system)), &mut NoObserver)?;
     match (error, summary.exceeded.first()) {
         (Some(error), _) => Err(error),
         (None, Some(message)) => Err(Error::accuracy(message)),

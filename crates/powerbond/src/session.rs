@@ -13,7 +13,7 @@ use crate::system::System;
 use crate::table::Backups;
 use powerbond_core::network::{NameIndex, VariableName};
 use powerbond_core::observe::verdict::Verdict;
-use powerbond_core::observe::{EventView, Flow, Nobody, Observer, StartView, StepReport};
+use powerbond_core::observe::{EventView, Flow, NoObserver, Observer, StartView, StepReport};
 use powerbond_core::run::{Disturbance, ParameterChange};
 use powerbond_core::step::StepView;
 use powerbond_core::subsystem::{Causality, ValueKind};
@@ -181,7 +181,7 @@ enum Phase {
     Closed,
 }
 
-/// Everything that can be read by its name, for whoever asks.
+/// Everything that can be read by its name.
 struct Readable {
     columns: Vec<Column>,
     places: NameIndex<String>,
@@ -245,7 +245,7 @@ impl Session {
 
     /// Initializes all subsystems. The first step does it, too.
     pub fn start(&mut self) -> Result<State, Error> {
-        self.start_with(&mut Nobody)
+        self.start_with(&mut NoObserver)
     }
 
     fn start_with(&mut self, observer: &mut dyn Observer) -> Result<State, Error> {
@@ -262,7 +262,7 @@ impl Session {
 
     /// Makes one step, or a pair of them if the method makes pairs.
     pub fn step(&mut self) -> Result<State, Error> {
-        self.advance(&mut Nobody, |_| false)
+        self.advance(&mut NoObserver, |_| false)
     }
 
     /// Runs up to the first communication point at or after `t`, in s. Nothing about the run depends on where it pauses.
@@ -271,7 +271,7 @@ impl Session {
         if self.time() >= t {
             return self.state_or_error();
         }
-        self.guarded(&mut Nobody, |now| now < t)
+        self.guarded(&mut NoObserver, |now| now < t)
     }
 
     /// Runs up to `t`, in s, where a step ends: unlike [`Session::run_until`] this changes the steps. Where a subsystem steps in
@@ -282,12 +282,12 @@ impl Session {
             return self.state_or_error();
         }
         let t = self.assembled.engine.land_at(t);
-        self.guarded(&mut Nobody, |now| now < t)
+        self.guarded(&mut NoObserver, |now| now < t)
     }
 
     /// Runs to the end.
     pub fn run(&mut self) -> Result<State, Error> {
-        self.run_with(&mut Nobody)
+        self.run_with(&mut NoObserver)
     }
 
     /// As [`Session::run`], with an observer that may stop it.

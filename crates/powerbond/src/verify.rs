@@ -368,12 +368,12 @@ impl<'a> Comparison<'a> {
         Comparison { coarse, next: 0, sums: vec![Sums::default(); coarse.outputs.len()], time: 0.0, own }
     }
 
-    /// rms of the difference of output `k` over its standard deviation; none if it stands still.
+    /// rms of the difference of output `k` over its standard deviation; none if it is constant.
     fn difference(&self, k: usize) -> Option<f64> {
         let s = &self.sums[k];
         let rms = |sum: f64| (sum / self.time).sqrt();
         let (off, spread) = (rms(s.off), rms(s.m2.max(0.0)));
-        // Below this, an output stands still and its spread is round-off.
+        // Below this, an output is constant and its spread is round-off.
         let moves = spread > 1e-12 * s.largest || !spread.is_finite();
         (self.time > 0.0 && moves).then(|| off / spread)
     }

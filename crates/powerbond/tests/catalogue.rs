@@ -3,7 +3,7 @@
 
 use powerbond::System;
 use powerbond::catalogue::{ALL, Domain, Entry, Kind, of_kind};
-use powerbond::core::observe::Nobody;
+use powerbond::core::observe::NoObserver;
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn check(entry: &Entry, value: &str) {
     };
     assert_eq!(chosen.unwrap_or(entry.name), entry.name);
     let mut assembled = system.assemble().unwrap_or_else(|e| panic!("{method}: {e}"));
-    assembled.run(&mut Nobody).unwrap_or_else(|e| panic!("{method}: {e}"));
+    assembled.run(&mut NoObserver).unwrap_or_else(|e| panic!("{method}: {e}"));
 }
 
 #[test]

@@ -55,7 +55,7 @@ variables = ["*.v*"]
 exclude = "hub.po?ition"
 "#;
 
-/// Every key of error control with a way back, and of feed-through.
+/// Every key of error control with rollback, and of feed-through.
 const ROLLBACK: &str = r#"
 [simulation]
 stop = 1.0

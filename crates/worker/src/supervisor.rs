@@ -105,7 +105,7 @@ pub fn supervise(
         match is_gone.recv_timeout(TICK) {
             Ok(status) => break status?,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(io::Error::other("nobody waits for the worker"));
+                return Err(io::Error::other("the supervisor of this worker is gone"));
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -310,13 +310,13 @@ impl Watch {
 struct Suspects(Vec<UnderWay>);
 
 impl Suspects {
-    fn text(&self, nobody: &str) -> String {
+    fn text(&self, none: &str) -> String {
         let one = |c: &UnderWay| {
             let when = if c.is_step { format!(" at t = {} s", c.time) } else { String::new() };
             format!("`{}`: `{}`{when}", c.instance, c.call)
         };
         match self.0.as_slice() {
-            [] => nobody.to_owned(),
+            [] => none.to_owned(),
             [call] => one(call),
             several => format!("one of {}", several.iter().map(one).collect::<Vec<_>>().join(", ")),
         }

@@ -61,7 +61,7 @@ fn the_model_is_the_same_in_rust_as_an_fmu_and_in_a_file() {
     let file = folder.join("system.toml");
     std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("system.toml"), &file).expect("a copy");
     let mut system = System::load(&file).expect("a sound file");
-    let unknown = system.assemble().err().expect("nobody has registered the pump").to_string();
+    let unknown = system.assemble().err().expect("the pump is not registered").to_string();
     assert!(unknown.contains("system.toml:7:9: unknown model `mine/pump`"), "{unknown}");
     system.register(&PUMP).expect("a free name");
     let mut run = system.start().expect("a start");

@@ -579,7 +579,7 @@ fn a_step_floor_is_told() {
     assert!(floor["value"].as_f64().unwrap() > 0.1 && floor["level"] == "check", "{floor}");
 }
 
-/// A C FMU whose output nobody foretells, into an integrator.
+/// A C FMU whose output cannot be predicted, into an integrator.
 fn told_by(parameters: &str, options: &[&str]) -> (Value, Ran) {
     let lab = Lab::with(&format!(
         "[simulation]\nstop = 4.0\n[subsystems.a]\nfmu = \"a\"\nparameters = {{ {parameters} }}\n[subsystems.b]\nfmu = \"b\"\n\
@@ -594,7 +594,7 @@ fn told_by(parameters: &str, options: &[&str]) -> (Value, Ran) {
 
 /// A slow sine, then 0.5 more from one instant to the next.
 #[test]
-fn a_jump_that_nobody_announced_is_named_with_its_time_and_input() {
+fn a_jump_that_is_not_announced_is_named_with_its_time_and_input() {
     let (summary, ran) = told_by("f = 0.1, jump = 2.7, height = 0.5", &[]);
     let crossed = reason(&summary, "discontinuity").unwrap_or_else(|| panic!("{}", ran.out));
     assert_eq!((&crossed["level"], &crossed["connection"]), (&"check".into(), &"a.y -> b.u".into()));

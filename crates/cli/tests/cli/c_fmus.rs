@@ -106,7 +106,7 @@ fn texts_travel_between_all_versions() {
     }
 }
 
-/// Steps in pairs are taken back and made again; texts come back with them.
+/// Steps in pairs are rolled back and repeated; texts come back with them.
 #[test]
 fn texts_are_taken_back_with_their_steps() {
     let method = "[method]\nmonitors = [\"richardson\"]\n";

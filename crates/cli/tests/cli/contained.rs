@@ -202,7 +202,7 @@ fn an_fmu_that_makes_files_unwritable_loses_no_row() {
         let lab = trap(fault, IN_A_STEP);
         let (ran, _) = run(&lab, &[]);
         assert_eq!(ran.code, 5, "fault {fault}: {}", ran.err);
-        // In a build with debug assertions the standard library aborts over a descriptor that somebody else has closed.
+        // In a build with debug assertions the standard library aborts over a descriptor that was closed elsewhere.
         let aborts = fault == 12 && cfg!(debug_assertions);
         let how = if aborts { "SIGABRT" } else { "closed or limited the files of its process" };
         assert!(ran.err.contains(how), "{}", ran.err);

@@ -61,7 +61,7 @@ fn rows_older_than_a_second_are_on_disk() {
     assert!(last >= *old, "rows up to {last} s, progress said {old} s long ago");
 }
 
-/// What an earlier run left in the folder is not taken for a part of the next one, and what somebody else put there stays.
+/// What an earlier run left in the folder is not taken for a part of the next one, and foreign files stays.
 #[test]
 fn nothing_of_an_earlier_run_stays() {
     let lab = Lab::with(plain());
@@ -121,7 +121,7 @@ fn a_cut_last_row_is_left_out_with_a_note() {
     assert!(page.contains("the last row is incomplete") && page.contains("\"rows\":4000,"));
 }
 
-/// As somebody who may not write there.
+/// As a user who may not write there.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_that_may_not_be_written_is_8() {

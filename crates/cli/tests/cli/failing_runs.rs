@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Without a bond nobody watches the power.
+/// Without a bond the power is not followed.
 fn unwatched() -> &'static str {
     plain().split("# Both products").next().unwrap()
 }

@@ -128,7 +128,7 @@ fn five_earlier_runs_are_kept_and_all_with_other_files() {
 
 /// The lock of a killed run is gone with it.
 #[test]
-fn a_killed_run_stands_in_nobodys_way() {
+fn a_killed_run_blocks_no_other() {
     let lab = Lab::with(plain());
     let mut run = begun(&lab, &[], "results/quarter-car");
     run.kill().unwrap();
@@ -172,7 +172,7 @@ fn a_chosen_folder_with_results_is_refused_and_other_files_are_left_alone() {
         ],
     );
     assert_eq!(std::fs::read(lab.dir.join("out/results.csv")).unwrap(), table);
-    // A page of somebody else is not replaced by a report, and that is said before the run.
+    // A foreign page is not replaced by a report, and that is said before the run.
     std::fs::create_dir(lab.dir.join("new")).unwrap();
     lab.write("new/report.html", "mine");
     let run = lab.powerbond(&[STEP, &["--output-dir", "new", "--report"]].concat());

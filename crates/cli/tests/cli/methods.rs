@@ -33,7 +33,7 @@ fn what_was_asked_for_is_what_ran() {
     check(
         "correction = { kind = \"nepce\", alpha = { \"chassis.force\" = 0.5, \"wheel.chassis_velocity\" = 0.25 }, feed_through = \"model\" }",
         "correction",
-        // Every knob is there, also those that nobody set.
+        // Every knob is there, also those that are not set.
         json!({
             "kind": "nepce",
             "alpha": { "chassis.force": 0.5, "wheel.chassis_velocity": 0.25, "wheel.road": 0.8 },

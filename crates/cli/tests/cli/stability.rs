@@ -96,7 +96,7 @@ fn the_limits_of_the_quarter_car_are_those_of_its_step_map() {
     close(limit(&r2, "hold 0"), 1e3 * limit_of(step_r2, 0.005, 0.02), 1e-4);
     // Prototype: 11.25 ms; sadjina2017 prints about 11.3 ms.
     close(limit(&r2, "hold 0"), 11.25, 5e-4);
-    // Nobody chose a method: constant steps are the system's own.
+    // No method is chosen: constant steps are the system's own.
     assert_eq!(limit(&r2, "system file"), limit(&r2, "hold 0"));
     assert!(limit(&r2, "refresh") > 2.0 * limit(&r2, "hold 0"));
     assert!(method(&r2, "energy correction")["skipped"].as_str().unwrap().contains("power bonds"));

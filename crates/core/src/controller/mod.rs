@@ -21,7 +21,7 @@ pub enum Decision {
         /// In seconds.
         next_h: f64,
     },
-    /// It is taken back and made again.
+    /// It is rolled back and repeated.
     Reject {
         /// In seconds.
         retry_h: f64,

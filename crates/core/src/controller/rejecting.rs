@@ -7,7 +7,7 @@ use crate::estimator::Estimate;
 /// `h' = h · clip(safety · e^(-1/p), min_rate, max_rate)`, p the order of the estimate; a step with `e > 1` is taken
 /// back and made again with `h'`, one with `e ≤ 1` stands (arnold2013 §4; Hairer, Nørsett, Wanner, II.4).
 ///
-/// A step that cannot be taken back is kept and counted, and the next one is smaller. It remembers nothing.
+/// A step that cannot be rolled back is kept and counted, and the next one is smaller. It remembers nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rejecting {
     /// The first step, in seconds.
@@ -16,7 +16,7 @@ pub struct Rejecting {
     pub safety: f64,
     /// Bounds.
     pub limits: StepBounds,
-    /// What happens to a step of the smallest size with `e > 1`: kept and counted (as it comes at jumps that nobody
+    /// What happens to a step of the smallest size with `e > 1`: kept and counted (as it comes at unannounced discontinuities
     /// announced), or the end of the run.
     pub keep_at_floor: bool,
 }

@@ -38,12 +38,12 @@ pub struct Jump {
     limited: Vec<u64>,
     /// The norm of the last accepted step.
     before: f64,
-    /// The worst step over a discontinuity that nobody knew of.
+    /// The worst step over an unannounced discontinuity.
     crossed: Option<Crossed>,
     crossings: u64,
 }
 
-/// A step over a discontinuity that nobody knew of: its jump was far above what steps before had.
+/// A step over an unannounced discontinuity: its jump was far above what steps before had.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossed {
     /// The input that jumped.

@@ -92,7 +92,7 @@ pub trait ErrorEstimator: Checkpointed {
         false
     }
 
-    /// Whether it still finds its scales: no step is taken back because of its norms.
+    /// Whether it still finds its scales: no step is rejected because of its norms.
     fn is_warming_up(&self) -> bool {
         false
     }

@@ -72,7 +72,7 @@ pub struct Identifier {
 pub enum Role {
     /// Its outputs are improved by what was found.
     Improved,
-    /// It is only known, to whoever asks.
+    /// It is known on request only.
     Known,
 }
 

@@ -13,7 +13,7 @@ const SHARE: f64 = 1e-3;
 /// A response that is this share of the output has six digits above rounding.
 const CLEAR: f64 = 1e-10;
 
-/// How far `log2(response(2h)/response(h))` may be from a whole number.
+/// How far `log2(response(2h)/response(h))` may be from an integer.
 const NEAR: f64 = 0.1;
 
 /// More integrations than these are not told apart.

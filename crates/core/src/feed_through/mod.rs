@@ -59,7 +59,7 @@ pub enum GainSource {
     Given(f64),
     /// The subsystem gives it: directional derivatives.
     Derivative,
-    /// Differences of outputs that are read again with other inputs while time stands still.
+    /// Differences of outputs that are read again with other inputs at the current time.
     Probed,
     /// What the subsystem was given and what it answered.
     Identified,

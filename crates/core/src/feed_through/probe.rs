@@ -1,4 +1,4 @@
-//! Direct feed-through by trying: inputs of a scratch instance are perturbed while time stands still. The run is not touched.
+//! Direct feed-through by trying: inputs of a scratch instance are perturbed at the current time. The run is not touched.
 
 use super::{Evidence, FeedThroughPair, GainSource};
 use crate::network::{InputScale, Network};
@@ -157,7 +157,7 @@ fn responding(
     Ok(pairs)
 }
 
-/// Members among those that claim to recompute outputs while time stands still and do not: on a scratch instance their outputs
+/// Members among those that claim to recompute outputs at the current time and do not: on a scratch instance their outputs
 /// follow inputs during initialization and no longer after a step of `h` seconds. What cannot be tried is believed.
 pub fn probe_refresh(network: &mut Network, members: &[usize], setup: &Setup, h: f64) -> Vec<usize> {
     let is_false = |s: &usize| {

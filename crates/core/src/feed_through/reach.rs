@@ -9,7 +9,7 @@ use std::ops::Range;
 /// What a discontinuity does to the inputs of a network.
 #[derive(Clone, Copy, Debug)]
 pub enum Reached<'a> {
-    /// Nobody knows: all of them may jump.
+    /// Unknown: all of them may jump.
     Everything,
     /// Some of them.
     Some {

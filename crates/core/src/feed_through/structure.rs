@@ -5,7 +5,7 @@ use crate::network::{Network, graph};
 /// The feed-through graph of a network (arnold2013 §2).
 ///
 /// Its vertices are the inputs that outputs feed. An edge points from `u_ν` to `u_μ` if `u_ν` depends on `u_μ` at the
-/// same instant: an output that feeds `u_ν` feeds `u_μ` through. Subsystems whose feed-through nobody knows have no
+/// same instant: an output that feeds `u_ν` feeds `u_μ` through. Subsystems whose feed-through is unknown have no
 /// edges: they are listed, never made into loops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Structure {

@@ -331,7 +331,7 @@ impl NetworkBuilder {
         self.searches.replace(self.searches.get() + 1) < MAX_SEARCHES
     }
 
-    /// A variable that is no number, and its place.
+    /// A variable that is not numeric, and its place.
     fn packet(&self, name: &VariableName) -> Option<(Place, &Packet)> {
         let s = self.places.place(&name.subsystem)?;
         let p = self.subsystems[s].packets.place(&name.variable)?;

@@ -4,6 +4,6 @@ mod observer;
 mod statistics;
 pub mod verdict;
 
-pub use observer::{Both, Details, EventView, Flow, Nobody, Observer, StartView, StepReport};
+pub use observer::{Both, Details, EventView, Flow, NoObserver, Observer, StartView, StepReport};
 pub(crate) use statistics::SavedStatistics;
 pub use statistics::{NormStatistics, Peak, Statistics};

@@ -38,13 +38,13 @@ pub struct StepReport<'a> {
     pub next_h: f64,
     /// All probes.
     pub probes: &'a [f64],
-    /// How often this step was taken back before.
+    /// How often this step was rejected before.
     pub rejections: u32,
     /// It was kept although its error norm exceeds 1.
     pub over_tolerance: bool,
     /// The input that limited it, if the driving estimator tells.
     pub limited_by: Option<usize>,
-    /// The largest error norm of the attempts that were taken back before it; NaN if there were none.
+    /// The largest error norm of the attempts that were rejected before it; NaN if there were none.
     pub rejected_norm: f64,
     /// What is recorded on request.
     pub details: Details<'a>,
@@ -93,7 +93,7 @@ pub trait Observer {
         Flow::Continue
     }
 
-    /// Whether the run shall stop at once: asked by whoever lets it wait between two steps.
+    /// Whether the run shall stop at once: asked by a controller that waits between two steps.
     fn interrupted(&self) -> bool {
         false
     }
@@ -101,9 +101,9 @@ pub trait Observer {
 
 /// Watches nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct NoObserver;
 
-impl Observer for Nobody {
+impl Observer for NoObserver {
     fn accepted(&mut self, _step: &StepView<'_>, _report: &StepReport<'_>) -> Flow {
         Flow::Continue
     }

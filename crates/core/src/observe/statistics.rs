@@ -5,13 +5,13 @@
 pub struct Statistics {
     /// Accepted steps.
     pub accepted: u64,
-    /// Attempts that were taken back because of their error.
+    /// Attempts that were rejected because of their error.
     pub rejected: u64,
     /// Attempts that were cut because a subsystem stopped early.
     pub early_returns: u64,
     /// Sweeps: how often every subsystem was asked to cross a macro step, big steps and rejected ones included.
     pub sweeps: u64,
-    /// Steps that could not be taken back because saving failed.
+    /// Steps that could not be rolled back because saving failed.
     pub unsaved: u64,
     /// Steps that were kept although their error norm exceeds 1.
     pub over_tolerance: u64,

@@ -66,7 +66,7 @@ pub enum Word {
     Trustworthy,
     /// It may be small or not: repeat at half the step.
     Check,
-    /// It is large, or nobody can tell.
+    /// It is large, or unknown.
     Unreliable,
 }
 
@@ -106,7 +106,7 @@ pub struct Verdict {
     inputs: Vec<Input>,
     /// Jumps of the current step.
     e: Vec<f64>,
-    /// What feed-through outputs owe to jumps.
+    /// The part of prediction defects that passes through direct feed-through.
     owed: Vec<Owed>,
     /// What a refresh changed.
     reread: Vec<Reread>,
@@ -159,7 +159,7 @@ struct Input {
     /// Fed by outputs; external signals are known, discrete ones jump by nature: neither is judged.
     watched: bool,
     order: u8,
-    /// Its subsystem feeds it through, or may do so, with a gain that nobody knows.
+    /// Its subsystem feeds it through, or may do so, with an unknown gain.
     fed_through: bool,
     twin: Option<usize>,
     u: f64,
@@ -207,7 +207,7 @@ pub struct InputFindings {
     pub score: f64,
     /// rms of the mean defect of the held input over two steps, in its unit.
     pub defect: f64,
-    /// rms of what feed-through outputs owe to jumps, in its unit.
+    /// rms of the part of prediction defects that passes through direct feed-through, in its unit.
     pub stale: f64,
     /// Standard deviation over the run (of the difference to its twin, if that is smaller), in its unit.
     pub spread: f64,
@@ -344,7 +344,7 @@ impl Verdict {
         self.inputs.iter_mut().zip(u).for_each(|(input, &u)| input.u = u);
     }
 
-    /// The inputs from the right at a discontinuity: the next step starts from them, and their jumps are nobody's defect.
+    /// The inputs from the right at a discontinuity: the next step starts from them, and their changes are no prediction defects.
     pub fn restart(&mut self, u: &[f64]) {
         for (input, &u) in self.inputs.iter_mut().zip(u) {
             (input.u, input.min, input.max) = (u, input.min.min(u), input.max.max(u));
@@ -428,7 +428,7 @@ impl Verdict {
         let guessed = if input.fed_through || unsampled { jump_rms } else { 0.0 };
         let stale =
             mean(input.s2, self.sampled_time) + mean_share(input.order) * mean(input.r2, self.time) + guessed;
-        // Below this, an input stands still and its spread is round-off.
+        // Below this, an input is constant and its spread is round-off.
         let round_off = 1e-12 * input.max.abs().max(input.min.abs());
         let spread = mean(input.m2.max(0.0), self.time);
         let spread = match input.twin {

@@ -10,7 +10,7 @@ use crate::step::{Improved, Moment, StepRecord, Still, Sweep, Swept};
 use crate::subsystem::Span;
 use crate::time::Proposal;
 
-/// How many times in a row a step may be taken back.
+/// How many times in a row a step may be rejected.
 const MAX_REJECTIONS: u32 = 60;
 
 /// The nilpotency that is assumed where feed-through is unknown or loops are not solved.
@@ -19,7 +19,7 @@ const UNKNOWN_DEPTH: usize = 3;
 /// What happened to a step before it stood.
 #[derive(Default)]
 pub(super) struct Tries {
-    /// How often it was taken back because of its error.
+    /// How often it was rejected because of its error.
     pub rejections: u32,
     /// How often it was cut because a member stopped early.
     cuts: u32,

@@ -126,7 +126,7 @@ impl Engine {
         over_tolerance
     }
 
-    /// The end of the step is the next communication point: inputs get a node, what is no number is passed on.
+    /// The end of the step is the next communication point: inputs get a node, variables that are not numeric are passed on.
     pub(super) fn carry_on(&mut self) -> Result<(), RunError> {
         self.exchange.commit(&self.policies.schedule, &self.record);
         self.record.carry_on();
@@ -154,7 +154,7 @@ impl Engine {
         due && self.gains.ask(&mut self.network, identifier, span, &mut self.record.gains).is_ok()
     }
 
-    /// ∂y/∂u at the end of the step, for whoever needs it.
+    /// ∂y/∂u at the end of the step, where it is needed.
     fn refresh_gains(&mut self) -> Result<(), RunError> {
         let Engine { gains, network, policies, record, exchange, .. } = self;
         let mut values = std::mem::take(&mut record.gains);

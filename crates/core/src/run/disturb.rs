@@ -11,7 +11,7 @@ use crate::time::Arrival;
 use crate::time::signal::Signal;
 use std::sync::Arc;
 
-/// What is changed from outside at one instant. Values are finite; whoever asks has seen to that.
+/// What is changed from outside at one instant. Values are finite; the caller checks that.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Disturbance {
     /// Inputs that follow known signals, flat, and the value that each has from now on, whatever its signal would do.

@@ -106,7 +106,7 @@ impl Events {
         [self.jumped, self.bent, self.changed]
     }
 
-    /// So many have come, and nobody has to be asked.
+    /// The number is known without asking the members.
     pub fn set_passed(&mut self, passed: [usize; 3]) {
         [self.jumped, self.bent, self.changed] = passed;
         self.asks = false;
@@ -117,7 +117,7 @@ impl Events {
         self.asks = true;
     }
 
-    /// What was asked for in an attempt that is taken back.
+    /// What was asked for in an attempt that is rejected.
     pub fn forget_asking(&mut self) {
         self.asks = false;
     }
@@ -218,7 +218,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Evaluates what the discontinuity touches with the new inputs, while time stands still.
+    /// Evaluates what the discontinuity touches with the new inputs, at the current time.
     fn right_limits(&mut self, now: Span, extent: Extent) -> Result<(), RunError> {
         let Engine { network, record, events, policies, settings, .. } = self;
         let Events { plan, reach, left, left_y, retuned, recorded, updates, scratch, .. } = events;
@@ -339,7 +339,7 @@ pub(super) fn deaf(
 enum Extent {
     /// As far as [`Reach`] found.
     Found,
-    /// Nobody knows.
+    /// Unknown.
     Everywhere,
 }
 

@@ -80,7 +80,7 @@ pub struct Engine {
     failed: bool,
     /// The member that ended the simulation, and when, in s.
     terminated: Option<(usize, f64)>,
-    /// The largest error norm of the attempts that were taken back since the last accepted step; NaN if there were none.
+    /// The largest error norm of the attempts that were rejected since the last accepted step; NaN if there were none.
     rejected_norm: f64,
     /// Tells its own snapshots from others.
     identity: Arc<()>,
@@ -360,8 +360,7 @@ impl Engine {
         &self.record.y_prev
     }
 
-    /// All probes at the last communication point, flat; after an event the limits from the right. They are read in every step,
-    /// whoever asks.
+    /// All probes at the last communication point, flat; after an event the limits from the right. They are read in every step.
     pub fn probes(&self) -> &[f64] {
         &self.record.probes
     }
@@ -376,7 +375,7 @@ fn recorded_outputs(network: &Network) -> Vec<usize> {
     (0..network.n_probes).filter(is_output).collect()
 }
 
-/// How a member can answer while time stands still, if it can.
+/// How a member can answer at the current time, if it can.
 fn response(network: &Network, policies: &Policies, s: usize) -> Option<Response> {
     let identified = || policies.identifier.as_ref().is_some_and(|i| i.improves_member(s));
     if network.members[s].capabilities.can_refresh {
@@ -398,7 +397,7 @@ fn refresh_plan(
     settings.refresh.iter().for_each(|&s| refreshed[s] = true);
     let of = PlanOf {
         response: &|s| match response(network, policies, s) {
-            // Whoever is improved although it could be read again is improved.
+            // A member that can be read again is improved all the same, unless it is refreshed.
             Some(Response::Reread) if improved(s) && !refreshed[s] => Some(Response::Identified),
             other => other,
         },

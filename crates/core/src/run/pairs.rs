@@ -1,4 +1,4 @@
-//! Pairs of steps beside a big one: both small steps are accepted or taken back together.
+//! Pairs of steps beside a big one: both small steps are accepted or rejected together.
 
 use super::Engine;
 use super::attempt::Tries;
@@ -231,7 +231,7 @@ impl Engine {
         published.map(|(flow, _)| flow)
     }
 
-    /// Writes down what everybody knows, so that an attempt that they learn from can be taken back.
+    /// Writes down what everybody knows, so that an attempt that they learn from can be rolled back.
     pub(super) fn remember(&mut self) {
         let Some(pair) = &mut self.pair else { return };
         let checkpoint = &mut pair.checkpoint;

@@ -83,7 +83,7 @@ pub struct Change {
     pub parameters: Vec<ParameterChange>,
 }
 
-/// A parameter, or an input that the network does not feed, that gets another value while time stands still; see
+/// A parameter, or an input that the network does not feed, that gets another value at the current time; see
 /// [`Subsystem::set`](crate::subsystem::Subsystem::set).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterChange {

@@ -1,4 +1,4 @@
-//! An algebraic loop: inputs that determine each other at the same instant, solved while time stands still.
+//! An algebraic loop: inputs that determine each other at the same instant, solved at the current time.
 
 use super::still::{Response, Still};
 use crate::error::RunError;

@@ -6,7 +6,7 @@ use crate::error::RunError;
 use crate::feed_through::Structure;
 use crate::network::{Network, graph};
 
-/// One thing to do while time stands still.
+/// One thing to do at the current time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     /// A member answers to the newest outputs of the others.

@@ -205,7 +205,7 @@ impl Schedule {
         self.groups.iter().flat_map(|group| &group.inner).any(|range| range.contains(&input))
     }
 
-    /// When each of `n` members first steps: the number of its stage; 0 for all if nobody sees what another one has just made.
+    /// When each of `n` members first steps: the number of its stage; 0 for all if none depends on outputs of the same step.
     pub(crate) fn turns(&self, n: usize) -> Vec<usize> {
         let mut turns = vec![0; n];
         if self.chained {

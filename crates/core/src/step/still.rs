@@ -1,4 +1,4 @@
-//! The network while time stands still: inputs are set, members answer with outputs.
+//! The network at the current time: inputs are set, members answer with outputs.
 
 use super::sweep::{is_finite, non_finite};
 use crate::error::RunError;
@@ -6,7 +6,7 @@ use crate::feed_through::identify::Identifier;
 use crate::network::Network;
 use crate::subsystem::{Inputs, Span, SubsystemError};
 
-/// How the outputs of a member follow its inputs while time stands still.
+/// How the outputs of a member follow its inputs at the current time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Response {
     /// They are read again.

@@ -1,8 +1,8 @@
 //! Threads that advance the members of a stage side by side. Who advances a member changes no bit of a result.
 //!
 //! A stage is a list of jobs. Simulators move into them and back (a swap of pointers), inputs and outputs are copied: no
-//! `unsafe`, no allocation. Every thread, the caller included, takes the next job that nobody has taken; so a thread that
-//! is busy elsewhere delays nobody, and unequal jobs are shared out evenly. Who finds nothing looks for a while, since
+//! `unsafe`, no allocation. Every thread, the caller included, takes the next job that is free; so a thread that
+//! is busy elsewhere delays no other, and unequal jobs are shared out evenly. Who finds nothing looks for a while, since
 //! waking up costs more than most steps; then it sleeps.
 
 use super::schedule::{Schedule, Stage};

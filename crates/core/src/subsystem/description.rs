@@ -72,7 +72,7 @@ pub struct Variable {
     pub description: String,
 }
 
-/// What a variable that is no number holds.
+/// What a variable that is not numeric holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// A text, in UTF-8.
@@ -102,7 +102,7 @@ impl PacketKind {
     }
 }
 
-/// A variable that is no number. It can be connected to its like and is passed on at communication points.
+/// A variable that is not numeric. It can be connected to its like and is passed on at communication points.
 #[derive(Clone, Debug)]
 pub struct Packet {
     /// The name, unique in its subsystem.
@@ -118,7 +118,7 @@ pub struct Packet {
 pub enum FeedThrough {
     /// `(output, input)` pairs of variable indices; every other pair is independent.
     Declared(Vec<(usize, usize)>),
-    /// Nobody said.
+    /// Not stated.
     Unknown,
 }
 

@@ -168,7 +168,7 @@ pub trait Subsystem: Send {
     /// Goes to the start of the run with start values and parameters applied.
     fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError>;
 
-    /// Outputs `y` for inputs `u` while time stands still: during initialization, for a refresh and in algebraic loops. Calls
+    /// Outputs `y` for inputs `u` at the current time: during initialization, for a refresh and in algebraic loops. Calls
     /// may be repeated with other inputs; only the last ones count.
     fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError>;
 
@@ -196,7 +196,7 @@ pub trait Subsystem: Send {
         Err(SubsystemError::Unsupported { call: "feed_through" })
     }
 
-    /// Gives a tunable parameter, or an input that [`Binding::inputs`] does not list, another value while time stands still; an index
+    /// Gives a tunable parameter, or an input that [`Binding::inputs`] does not list, another value at the current time; an index
     /// into [`Info::variables`]. An input keeps it until it is set again: it takes the place of the start value. The engine asks for
     /// outputs at the limit from the right afterwards. A value that is not finite never comes here.
     fn set(&mut self, _variable: usize, _value: f64) -> Result<(), SubsystemError> {
@@ -209,7 +209,7 @@ pub trait Subsystem: Send {
         Err(SubsystemError::Unsupported { call: "output_derivatives" })
     }
 
-    /// The probes' values; called at the ends of steps, a few of which may be taken back.
+    /// The probes' values; called at the ends of steps, a few of which may be rolled back.
     fn probe(&mut self, z: &mut [f64]) -> Result<(), SubsystemError>;
 
     /// Keeps the whole state in one slot that is reused.

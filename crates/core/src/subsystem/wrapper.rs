@@ -4,7 +4,7 @@ use crate::subsystem::{
     Advance, Binding, Info, Inputs, Packet, Setup, Span, StateSnapshot, Subsystem, SubsystemError,
 };
 
-/// A subsystem around another one. What is not written anew is what the inner one does; whoever implements this is a
+/// A subsystem around another one. What is not overridden is what the inner one does; every implementor is a
 /// [`Subsystem`]. The state is that of the inner one: a wrapper remembers nothing that later steps depend on.
 pub trait Wrapper: Send {
     /// The inner one.

@@ -24,7 +24,7 @@ struct Position {
     t: f64,
     /// Grid points passed.
     n: i64,
-    /// What the compensated sum still owes.
+    /// What the compensated sum has lost so far.
     owed: f64,
     /// How many quanta the last step had.
     quanta: f64,
@@ -101,7 +101,7 @@ pub struct Proposal {
     pub shortened: bool,
 }
 
-/// Two proposed steps, to be made or taken back together.
+/// Two proposed steps, to be made or rolled back together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairProposal {
     /// Both.

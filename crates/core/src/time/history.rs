@@ -8,7 +8,7 @@ pub const NODES: usize = 3;
 /// Up to three nodes, the newest first. Adding one moves no data and allocates nothing.
 ///
 /// After an event some signals have fewer nodes that count than others. Their older values are replaced so that polynomials through
-/// all nodes are of the order that the true ones allow: nobody who extrapolates has to ask.
+/// all nodes are of the order that the true ones allow: so extrapolation needs no case distinction.
 #[derive(Debug)]
 pub struct History {
     times: [f64; NODES],

@@ -34,7 +34,7 @@ pub struct StateJump {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     pub name: &'static str,
-    /// The end of the step; NaN where time stands still.
+    /// The end of the step; NaN where no step is made.
     pub t: f64,
     /// Inputs at that time.
     pub u: Vec<f64>,
@@ -183,7 +183,7 @@ impl Block {
         self
     }
 
-    /// Nobody knows what it feeds through.
+    /// What it feeds through is unknown.
     pub fn secretive(mut self) -> Self {
         self.info.feed_through = FeedThrough::Unknown;
         self
@@ -270,7 +270,7 @@ impl Block {
                 slope: u.slope.to_vec(),
                 curvature: u.curvature.to_vec(),
             };
-            diary.lock().expect("nobody panicked").push(call);
+            diary.lock().expect("no thread panicked").push(call);
         }
     }
 

@@ -194,7 +194,7 @@ impl<'a> Notes<'a> {
         }
     }
 
-    /// An attribute or element that the standard does not know. Those of other namespaces are nobody's business.
+    /// An attribute or element that the standard does not know. Those of other namespaces are ignored.
     pub fn unknown_attribute(&mut self, node: Node<'_, '_>, attribute: &roxmltree::Attribute<'_, '_>) {
         if attribute.namespace().is_none() {
             let (element, name) = (node.tag_name().name(), attribute.name());

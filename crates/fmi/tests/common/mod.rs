@@ -37,7 +37,7 @@ pub fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fmus")
 }
 
-/// A folder of this test program, emptied by nobody: names are unique.
+/// A folder of this test program, never emptied: names are unique.
 pub fn scratch() -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

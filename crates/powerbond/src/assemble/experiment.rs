@@ -93,7 +93,7 @@ impl Experiment {
         Ok(Experiment { start, stop: stop.value, step: check("the step", &step)? })
     }
 
-    /// What should be known before the run, since nobody chose it.
+    /// What should be known before the run, since it is a default.
     pub fn notes(&self, system: &System) -> Vec<String> {
         let mut notes = Vec::new();
         if system.simulation.stop.is_none() {
@@ -271,7 +271,7 @@ impl Coupled<'_> {
                 given.unwrap_or(catalogue::estimators::FIRST_STEP * self.experiment.duration()),
             );
         };
-        // Nobody chose this step: it may as well be a multiple of what a subsystem steps in.
+        // This step is a default: it may as well be a multiple of what a subsystem steps in.
         let step = if self.system.simulation.step.is_none() { whole_steps(network, step) } else { step };
         self.warnings.push(format!(
             "{why}: the step is constant, {} s; set another with `step` in `[simulation]`",
@@ -287,10 +287,10 @@ const DEFAULT_DURATION: f64 = 1.0;
 /// More steps than this take longer than a user waits without a word: 10 s at a microsecond each, and few FMUs are as fast.
 const MANY_STEPS: f64 = 1e7;
 
-/// Steps of a run with a constant step that nobody chose.
+/// Steps of a run with a default constant step.
 const DEFAULT_STEPS: f64 = 1000.0;
 
-/// The constant step of a run of `duration` in which nobody chose one.
+/// The constant step of a run of `duration` without a step of its own.
 pub(super) fn default_step(network: &Network, duration: f64) -> f64 {
     whole_steps(network, duration / DEFAULT_STEPS)
 }

@@ -92,7 +92,7 @@ impl Assembled {
         outcome.map_err(|error| self.explain(&error))
     }
 
-    /// The constant step of a run in which nobody chose one, in s.
+    /// The constant step of a run without a step of its own, in s.
     pub fn default_step(&self) -> f64 {
         experiment::default_step(self.engine.network(), self.stop - self.start)
     }
@@ -112,7 +112,7 @@ impl Assembled {
         variable.kind != ValueKind::Real || variable.discrete
     }
 
-    /// The unit of a variable, as its subsystem writes it; empty where nobody knows.
+    /// The unit of a variable, as its subsystem writes it; empty where it is unknown.
     pub fn unit(&self, column: Column) -> &str {
         self.variable(column).unit.as_ref().map_or("", |u| u.symbol.as_str())
     }
@@ -124,7 +124,7 @@ impl System {
         self.assemble_with(Trials::WithSteps)
     }
 
-    /// What should be known before a run takes its time: what nobody chose of its length and steps.
+    /// What should be known before a run takes its time: the defaults of its length and steps.
     pub fn notes_before(&self) -> Result<Vec<String>, Error> {
         self.validate()?;
         Ok(Experiment::of(self)?.notes(self))

@@ -1,5 +1,5 @@
 //! What a system leaves open and a run would not show: inputs that nothing feeds, signals that do not move in the time of
-//! the run, units that nobody can convert.
+//! the run, units without a conversion.
 
 use crate::number::short;
 use crate::source::At;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Inputs that are named in one warning.
 const NAMED: usize = 8;
 
-/// A warning about inputs that keep their start values although nobody said so; `forced` are fed by a scenario.
+/// A warning about inputs that keep their start values although the file does not say so; `forced` are fed by a scenario.
 pub fn unfed(system: &System, builder: &NetworkBuilder, forced: &[VariableName]) -> Option<String> {
     if system.is_fmu_alone() {
         return None;

@@ -137,7 +137,7 @@ fn fmu(
     let model = &fmu.description().model_name;
     debug!(target: "powerbond::run", subsystem = name, path = %path.value.display(), model, "loading an FMU");
     let shortcomings = fmu.load().map_err(fail)?;
-    // A scratch instance shows whether outputs follow inputs while time stands still; no flag tells. Refresh, algebraic loops and
+    // A scratch instance shows whether outputs follow inputs at the current time; no flag tells. Refresh, algebraic loops and
     // events need to know.
     let once = fmu.description().co_simulation.as_ref().is_some_and(|c| c.only_once_per_process);
     let follows_nothing =

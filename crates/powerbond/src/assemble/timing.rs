@@ -32,7 +32,7 @@ impl Timing {
     }
 }
 
-/// Adds to a counter that nobody else writes: cheaper than an atomic addition.
+/// Adds to a counter with one writer: cheaper than an atomic addition.
 fn add(counter: &AtomicU64, more: u64) -> u64 {
     let sum = counter.load(Ordering::Relaxed) + more;
     counter.store(sum, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use powerbond_core::network::Member;
 pub enum Ability {
     /// Go back to a saved state.
     Restore,
-    /// Recompute outputs while time stands still.
+    /// Recompute outputs at the current time.
     Refresh,
     /// Follow so many derivatives of its inputs.
     InputDerivatives(u8),

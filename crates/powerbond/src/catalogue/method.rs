@@ -43,7 +43,7 @@ pub enum Identify {
 pub struct Method {
     /// The whole method that the parts belong to, if one was chosen.
     pub kind: Option<Chosen<Whole>>,
-    /// Nobody chose it: a `step` and nothing else makes it the one with a constant step.
+    /// Not chosen: a `step` and nothing else makes it the one with a constant step.
     pub implicit: bool,
     /// Who steps when.
     pub schedule: Chosen<Scheduling>,
@@ -119,8 +119,8 @@ impl Method {
         }
     }
 
-    /// What is run if nobody chooses a method: `auto`, or constant steps if there is a step.
-    pub fn of_nobody(has_step: bool) -> Self {
+    /// What is run without a method: `auto`, or constant steps if there is a step.
+    pub fn by_default(has_step: bool) -> Self {
         if has_step {
             return Method::default();
         }

@@ -11,7 +11,7 @@ use crate::system::{SimulatorSpec, System, open_fmu};
 use powerbond_core::feed_through::{Asymptotics, FeedThroughPair, GainSource, Structure};
 use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{NameIndex, Names, Network, VariableName};
-use powerbond_core::observe::Nobody;
+use powerbond_core::observe::NoObserver;
 use powerbond_core::subsystem::Variable;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -271,7 +271,7 @@ impl System {
 
     fn look(&self, trials: Trials) -> Result<Check, Error> {
         let mut assembled = self.assemble_with(trials)?;
-        let failure = match assembled.engine.initialize(&mut Nobody) {
+        let failure = match assembled.engine.initialize(&mut NoObserver) {
             Ok(_) => None,
             Err(error) => match assembled.explain(&error) {
                 refused @ Error::Input(_) => return Err(refused),

@@ -47,10 +47,10 @@ pub struct Recorder {
     is_power: Vec<bool>,
     /// Coupled inputs, where their orders and which one limits the step are written.
     orders: Option<Vec<usize>>,
-    /// Attempts that were taken back, and steps that were kept over tolerance, since the last row.
+    /// Attempts that were rejected, and steps that were kept over tolerance, since the last row.
     rejected: u32,
     over_tolerance: u32,
-    /// The largest norm of attempts that were taken back since the last row.
+    /// The largest norm of attempts that were rejected since the last row.
     rejected_norm: f64,
     /// What is written of bonds, outputs and corrections one by one, if that is asked for.
     details: Option<Vec<Detail>>,
@@ -60,7 +60,7 @@ pub struct Recorder {
 /// A column that is written on request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Detail {
-    /// The largest norm of attempts that were taken back.
+    /// The largest norm of attempts that were rejected.
     RejectedNorm,
     /// P_12 of a bond, from outputs.
     Transmitted(usize),

@@ -43,7 +43,7 @@ pub struct Block {
     pub rate: u32,
     /// Its outputs are computed anew with fresh inputs after each step.
     pub refreshed: bool,
-    /// Nobody knows which of its outputs feed through.
+    /// Which of its outputs feed through is unknown.
     pub unknown: bool,
     /// Its inputs.
     pub inputs: Vec<Input>,

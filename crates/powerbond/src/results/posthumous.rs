@@ -1,4 +1,4 @@
-//! `summary.json` of a run whose process died: completed by whoever watched it.
+//! `summary.json` of a run whose process died: completed by its supervisor.
 
 use super::summary::SUMMARY;
 use crate::Error;

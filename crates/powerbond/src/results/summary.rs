@@ -116,7 +116,7 @@ pub struct Time {
 pub struct Steps {
     /// Kept.
     pub accepted: u64,
-    /// Taken back.
+    /// Rejected.
     pub rejected: u64,
     /// Kept with an error norm above 1.
     pub over_tolerance: u64,
@@ -615,7 +615,7 @@ fn method(assembled: &Assembled) -> Value {
     method
 }
 
-/// What was set, whoever set it last: `subsystem.parameter` and its value.
+/// What was set last: `subsystem.parameter` and its value.
 fn parameters(system: &System) -> Value {
     let mut map = serde_json::Map::new();
     for spec in &system.subsystems {

@@ -34,7 +34,7 @@ pub struct VerdictSummary {
 /// The estimated relative error of the coupling variables.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ErrorEstimate {
-    /// None where nobody can tell: too few steps, values that are not finite, a failed run.
+    /// None where it is unknown: too few steps, values that are not finite, a failed run.
     pub estimate: Option<f64>,
     /// Nine errors in ten are larger than this.
     pub low: Option<f64>,
@@ -84,7 +84,7 @@ pub struct InputSummary {
     pub jump_time: f64,
     /// rms of the mean defect of what was held, in its unit.
     pub defect: f64,
-    /// rms of what feed-through outputs owe to jumps, in its unit.
+    /// rms of the part of prediction defects that passes through direct feed-through, in its unit.
     pub stale: f64,
     /// Standard deviation over the run, in its unit.
     pub spread: f64,
@@ -450,7 +450,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What the jumps of inputs tell: discontinuities that nobody knew of, and noise that no step can go below.
+    /// What the jumps of inputs tell: unannounced discontinuities, and noise that no step can go below.
     fn jumps(&self, out: &mut Vec<Reason>) {
         let findings = self.findings;
         let Some(driving) = self.assembled.engine.driving().filter(|e| !e.diagnostics().limited.is_empty())

@@ -149,7 +149,7 @@ impl<T> At<T> {
         At { value, place: Some(Written::Option(text.into())) }
     }
 
-    /// A value that nobody wrote.
+    /// A value without a place.
     pub fn default(value: T) -> Self {
         At { value, place: None }
     }
@@ -162,7 +162,7 @@ impl<T> At<T> {
         }
     }
 
-    /// Where it stands, as the beginning of a message about it; nothing if nobody wrote it.
+    /// Where it stands, as the beginning of a message about it; nothing if it has no place.
     pub fn prefix(&self) -> String {
         crate::error::prefix(&self.place())
     }

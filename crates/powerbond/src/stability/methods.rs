@@ -35,7 +35,7 @@ const METHODS: &[(&str, &str, bool, bool)] = &[
 pub const OWN: &str = "system file";
 
 impl Steady {
-    /// All of them; the method of the system first, if somebody chose it: with its step constant and nothing that estimates.
+    /// All of them; the method of the system first, if one is chosen: with its step constant and nothing that estimates.
     pub fn all(system: &System) -> Result<Vec<Steady>, Error> {
         let mut all = Vec::new();
         if system.method.kind.is_none() {

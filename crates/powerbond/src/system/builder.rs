@@ -425,7 +425,7 @@ impl SystemBuilder {
     pub fn build(self) -> Result<System, Error> {
         let SystemBuilder { mut system, method, tolerance, mut problems, .. } = self;
         system.method = method
-            .unwrap_or_else(|| Method::of_nobody(system.simulation.step.is_some() && tolerance.is_none()));
+            .unwrap_or_else(|| Method::by_default(system.simulation.step.is_some() && tolerance.is_none()));
         if let Some(tolerance) = tolerance {
             problems.keep(system.method.set_tolerance(&At::default(tolerance)));
         }

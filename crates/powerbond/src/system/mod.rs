@@ -91,11 +91,11 @@ pub struct Simulation {
     pub initial: LoopRules,
     /// How algebraic loops are solved in the run.
     pub loops: LoopRules,
-    /// Find feed-through that nobody declares, and test what the file declares, at the start.
+    /// Find undeclared feed-through, and test what the file declares, at the start.
     pub probe: bool,
     /// Parameter files (SSP's `.ssv`) that were read, in the order of precedence, the lowest first.
     pub params: Vec<PathBuf>,
-    /// Seconds of the run per second on the wall; `None`: as fast as it goes.
+    /// Seconds of the run per second of wall-clock time; `None`: as fast as it goes.
     pub real_time: Option<f64>,
     /// Threads that advance subsystems side by side; 0 and 1: none beside the one that runs everything.
     pub worker_threads: usize,
@@ -164,7 +164,7 @@ impl SubsystemSpec {
 /// `feed_through` of a subsystem.
 #[derive(Clone, Debug)]
 pub enum FeedThroughSpec {
-    /// Nobody knows, and nobody tries to find out.
+    /// Unknown, and not probed.
     Unknown,
     /// It is found out at the start, whatever the model says.
     Probe,

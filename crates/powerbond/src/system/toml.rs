@@ -57,7 +57,7 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     let bonds = optional(&mut problems, file.get("bonds"), bond_list);
     let simulation = simulation(file.get("simulation"), &mut problems);
     let method = match file.get("method") {
-        None => Method::of_nobody(simulation.step.is_some()),
+        None => Method::by_default(simulation.step.is_some()),
         node => optional(&mut problems, node, Method::read),
     };
     let record = optional(&mut problems, file.get("record"), record);
@@ -106,7 +106,7 @@ pub fn read_method(source: &Arc<Source>) -> Result<(Method, Option<At<f64>>), Er
     let simulation = simulation(file.get("simulation"), &mut problems);
     let method = match file.get("method") {
         Some(node) => problems.keep_or(Method::default(), Method::read(node)),
-        None => Method::of_nobody(simulation.step.is_some()),
+        None => Method::by_default(simulation.step.is_some()),
     };
     problems.finish((method, simulation.step))
 }

@@ -1,4 +1,4 @@
-//! Rows that are not in their file yet, kept where they outlive the process: whoever supervises it puts them there.
+//! Rows that are not in their file yet, kept where they outlive the process: its supervisor writes them there.
 
 use super::format::Format;
 use super::writer::Sink;

@@ -26,7 +26,7 @@ const MAX_SIZE: u64 = 4_000_000_000;
 impl Rows {
     /// Creates the file and writes its header.
     pub fn create<S: AsRef<str>>(path: &Path, header: impl IntoIterator<Item = S>) -> io::Result<Self> {
-        // Never through a link, never over what is there: whoever may replace it removes it first.
+        // Never through a link, never over what is there: a file that may be replaced is removed first.
         let file = File::create_new(path)?;
         let mut rows = Rows::append(file);
         for (i, name) in header.into_iter().enumerate() {
@@ -221,7 +221,7 @@ mod tests {
         assert!(table.columns[0].iter().zip(values).all(|(a, b)| a.to_bits() == b.to_bits()));
     }
 
-    /// What a killed run leaves is read up to its last whole row; a table of somebody else needs no end of line.
+    /// What a killed run leaves is read up to its last whole row; a foreign table needs no end of line.
     #[test]
     fn a_cut_row_is_left_out_and_said() {
         let path = std::env::temp_dir().join(format!("powerbond-cut-{}.csv", std::process::id()));

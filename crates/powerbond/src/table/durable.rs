@@ -39,7 +39,7 @@ fn tolerated(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Writes a file in one go: nobody ever sees half of it, and after a power cut it is the old or the new one. Nothing is
+/// Writes a file in one go: half of it is never seen, and after a power cut it is the old or the new one. Nothing is
 /// written through links: a link of that name is replaced, a hard link keeps its other names' content.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new(""));

@@ -18,7 +18,7 @@ use std::time::Duration;
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// Its unit; empty where nobody knows.
+    /// Its unit; empty where it is unknown.
     pub unit: String,
 }
 

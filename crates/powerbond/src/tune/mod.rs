@@ -111,7 +111,7 @@ pub struct Point {
     pub block: String,
     /// Steps that were accepted.
     pub steps: u64,
-    /// Steps of all subsystems, taken back ones included: the cost.
+    /// Steps of all subsystems, rejected ones included: the cost.
     pub calls: u64,
     /// Time, in s.
     pub seconds: f64,

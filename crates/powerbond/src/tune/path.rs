@@ -17,7 +17,7 @@ pub struct Path {
     /// Row by row.
     values: Vec<f64>,
     outputs: usize,
-    /// Standard deviation of each output, weighted by steps; zero where it stands still.
+    /// Standard deviation of each output, weighted by steps; zero where it is constant.
     spread: Vec<f64>,
 }
 

@@ -17,7 +17,7 @@ use catalogue::{Own, controllers, controllers::DEAD_BAND};
 use common::matrix::{Case, Make, Row};
 use common::{Method, policies, quarter_car};
 use controller::{DeadBand, StepController};
-use observe::{Flow, Nobody, Observer, StepReport};
+use observe::{Flow, NoObserver, Observer, StepReport};
 use powerbond::System;
 use run::{Engine, Policies, Settings};
 use step::StepView;
@@ -91,7 +91,7 @@ fn the_row_of_the_example_makes_the_controller() {
     let case = Case { network: &network, method: &method, extrapolate: true, small_step: 1e-5 };
     let policies = Policies { controller: (ROW.make)(&case), ..policies(&case) };
     let mut engine = Engine::new(network, policies, Settings::new(0.0, 1.0));
-    engine.run(&mut Nobody).expect("a sound run");
+    engine.run(&mut NoObserver).expect("a sound run");
     assert_eq!(ROW.name, DEAD_BAND.name);
     assert!(engine.statistics().accepted > 10);
 }

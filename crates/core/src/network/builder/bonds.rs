@@ -124,7 +124,7 @@ impl NetworkBuilder {
             return Err(Problem::NotAPower { input, input_unit, output, output_unit });
         }
         let watts = a.watts(b).unwrap_or(1.0);
-        // Somebody has converted by hand what is converted anyway: no gear has such a ratio by chance.
+        // A unit was converted by hand that is converted anyway: no gear has such a ratio by chance.
         if (watts - 1.0).abs() > 1e-9 && (ratio.abs() / watts - 1.0).abs() < 1e-3 {
             return Err(Problem::UnitTwice { ratio, input_unit, output_unit });
         }

@@ -51,7 +51,7 @@ pub struct Predictor {
     pub tolerance: Option<PerVariable>,
     /// ρ, weight of the output's size, per unit of the output.
     pub rho: Option<PerVariable>,
-    /// Order of the polynomial through past outputs, a whole number; `None`: one more than the hold.
+    /// Order of the polynomial through past outputs, an integer; `None`: one more than the hold.
     pub order: Option<f64>,
 }
 

@@ -68,7 +68,7 @@ impl Lock {
 }
 
 impl Drop for Lock {
-    /// Removed while it is locked: whoever opened it before finds that it is gone, and tries again.
+    /// Removed while it is locked: a process that opened it before finds that it is gone, and tries again.
     fn drop(&mut self) {
         if is_at(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);

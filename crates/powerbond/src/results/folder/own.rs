@@ -107,7 +107,7 @@ mod tests {
             files,
             [LOCK, "results.arrows", "results.parquet", "results.parquet.part", "summary.json"]
         );
-        assert!(earlier.only(&desk.0).is_none(), "a report of somebody else");
+        assert!(earlier.only(&desk.0).is_none(), "a foreign report");
         desk.write("report.html", &format!("<!doctype html>\n{}", MARK));
         let earlier = Earlier::read(&desk.0).unwrap();
         assert_eq!(earlier.only(&desk.0).map(|names| names.len()), Some(2));

@@ -137,10 +137,10 @@ fn many_at_once_never_share_a_folder_and_lose_nothing() {
         for _ in 0..20 {
             let claimed = RunFolder::claim(&desk.wanted("car", false, false)).unwrap();
             let path = claimed.path().join("results.csv");
-            std::fs::File::create_new(&path).expect("nobody else is here");
+            std::fs::File::create_new(&path).expect("only this test is here");
             let text = summary("car", &["results.csv"]);
             claimed.replace(SUMMARY, &text).unwrap();
-            assert!(path.exists(), "nobody took it away");
+            assert!(path.exists(), "it is still there");
         }
     };
     std::thread::scope(|scope| (0..6).for_each(|_| drop(scope.spawn(work))));

@@ -218,7 +218,7 @@ impl Wanted {
     }
 }
 
-/// Nobody named the stream of which Parquet is made: `--overwrite` does not mean one that powerbond did not write.
+/// The stream was not named of which Parquet is made: `--overwrite` does not mean one that powerbond did not write.
 fn check_part(path: &Path, place: Option<Place>) -> Result<(), Error> {
     let is_stream = Format::of(path) == Some(Format::Arrow);
     if !is_stream || !path.exists() || durable::has_mark(path, TABLE_MARK) {

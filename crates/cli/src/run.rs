@@ -276,7 +276,7 @@ impl Arguments {
         };
         let system = options.apply(&System::load(&self.system)?)?;
         // A run may take hours: what was not chosen by the user is said before it.
-        let notes = system.notes_before()?;
+        let notes = system.notes_before();
         if !self.quiet {
             notes.iter().for_each(|note| say("warning", note));
         }

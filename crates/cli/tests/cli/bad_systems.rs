@@ -72,6 +72,30 @@ fn all_mistakes_of_a_file_are_told_at_once_and_in_order() {
     );
 }
 
+/// A part that cannot be made hides nothing of the others; what touches it is not told.
+#[test]
+fn mistakes_of_all_stages_are_told_at_once() {
+    refuses_all(
+        &[
+            ("stop = 4.0", "stop = -4.0"),
+            ("model = \"quarter-car/chassis\"\n", "model = \"quarter-car/chasis\"\n"),
+            ("from = \"wheel.suspension_force\"", "from = \"chassis.anything\""),
+            ("\"wheel.road\" = 0.1", "\"wheel.raod\" = 0.1"),
+        ],
+        &[
+            ("-4.0", "start 0 s, stop -4 s; the stop must be after the start"),
+            (
+                "\"quarter-car/chasis\"",
+                "unknown model `quarter-car/chasis`. Did you mean `quarter-car/chassis`?",
+            ),
+            (
+                "\"wheel.raod\"",
+                "`wheel` (quarter-car/wheel-suspension): unknown input `raod`. Did you mean `road`?",
+            ),
+        ],
+    );
+}
+
 /// Names are looked up once the file can be read: what follows from a wrong one is not told.
 #[test]
 fn all_names_that_do_not_exist_are_told_at_once() {

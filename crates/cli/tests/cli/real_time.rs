@@ -1,4 +1,4 @@
-//! Runs that keep to the clock on the wall, and threads.
+//! Runs that are paced to wall-clock time, and threads.
 
 use crate::lab::{EXAMPLE, Lab, plain};
 use std::time::{Duration, Instant};

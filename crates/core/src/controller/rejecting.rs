@@ -16,8 +16,8 @@ pub struct Rejecting {
     pub safety: f64,
     /// Bounds.
     pub limits: StepBounds,
-    /// What happens to a step of the smallest size with `e > 1`: kept and counted (as it comes at unannounced discontinuities
-    /// announced), or the end of the run.
+    /// What happens to a step of the smallest size with `e > 1`: kept and counted (as it happens at unannounced
+    /// discontinuities), or the end of the run.
     pub keep_at_floor: bool,
 }
 

@@ -6,7 +6,7 @@ use super::scenario::Effects;
 use super::shares::Shares;
 use super::subsystems::{self, SharedLog, Trials};
 use super::timing::{Timed, Timing};
-use super::{declared, open_ends};
+use super::{declared, open_ends, rest};
 use crate::Error;
 use crate::error::Collector;
 use crate::number::short;
@@ -78,7 +78,7 @@ fn simulators(
     let mut timings = Vec::new();
     let mut ordered: Vec<_> = system.subsystems.iter().collect();
     ordered.sort_by(|a, b| a.name.value.cmp(&b.name.value));
-    let mut problems = Collector::new();
+    let (mut problems, mut broken) = (Collector::new(), BTreeSet::new());
     for spec in ordered {
         let made = subsystems::make(system, spec, trials, log, warnings)
             .and_then(|made| declared::apply(spec, made));
@@ -86,7 +86,12 @@ fn simulators(
             let (timed, timing) = Timed::new(shares.apply(system, &spec.name.value, simulator));
             timings.push(timing);
             builder = builder.subsystem(&spec.name.value, Box::new(timed));
+        } else {
+            broken.insert(spec.name.value.clone());
         }
+    }
+    if !broken.is_empty() {
+        rest::mistakes(system, &broken, &mut problems);
     }
     problems.finish((builder, timings))
 }

@@ -10,6 +10,7 @@ mod shares;
 mod record;
 mod open_ends;
 mod coupled;
+mod rest;
 mod inputs;
 mod members;
 mod decided;
@@ -23,6 +24,7 @@ pub(crate) use warnings::{engine_warnings, loop_path, loop_text};
 
 use crate::Error;
 use crate::catalogue::{Class, Method};
+use crate::error::Collector;
 use crate::system::System;
 use coupled::Coupled;
 use experiment::Experiment;
@@ -32,6 +34,7 @@ use powerbond_core::observe::verdict::Verdict;
 use powerbond_core::observe::{Both, Observer};
 use powerbond_core::run::{Engine, Outcome};
 use powerbond_core::subsystem::{ValueKind, Variable};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Where the value of a recorded variable is found.
@@ -124,16 +127,22 @@ impl System {
         self.assemble_with(Trials::WithSteps)
     }
 
-    /// What should be known before a run takes its time: the defaults of its length and steps.
-    pub fn notes_before(&self) -> Result<Vec<String>, Error> {
-        self.validate()?;
-        Ok(Experiment::of(self)?.notes(self))
+    /// What should be known before a run takes its time: the defaults of its length and steps. What is wrong with a
+    /// system, [`System::assemble`] tells.
+    pub fn notes_before(&self) -> Vec<String> {
+        Experiment::of(self).map_or(Vec::new(), |experiment| experiment.notes(self))
     }
 
     /// As [`System::assemble`], with scratch instances that do no more than `trials` allows.
     pub(crate) fn assemble_with(&self, trials: Trials) -> Result<Assembled, Error> {
-        self.validate()?;
-        let mut coupled = Coupled::of(self, Experiment::of(self)?, trials)?;
+        let mut problems = Collector::new();
+        problems.keep(self.validate());
+        let experiment = problems.keep(Experiment::of(self));
+        if !problems.is_clean() {
+            rest::mistakes(self, &BTreeSet::new(), &mut problems);
+        }
+        let experiment = problems.finish_some(experiment)?;
+        let mut coupled = Coupled::of(self, experiment, trials)?;
         let decided = coupled.decide()?;
         coupled.assemble(decided)
     }

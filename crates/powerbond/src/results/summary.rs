@@ -423,7 +423,7 @@ impl Summary {
             seconds,
             real_time,
             warnings,
-            notes: system.notes_before().unwrap_or_default(),
+            notes: system.notes_before(),
             started: origin.started.clone(),
             files: origin.files.clone(),
             units: origin.units.clone(),

@@ -269,7 +269,7 @@ impl FmuSubsystem {
     }
 
     fn refuse_fixed(&self, variable: &Variable) -> Result<(), FmuError> {
-        let stepping = self.machine.state() == State::Step;
+        let stepping = matches!(self.machine.state(), State::Step | State::Event);
         if stepping && variable.variability == Variability::Fixed {
             let (name, reason) = (variable.name.to_string(), "fixed while the simulation runs".to_owned());
             return Err(self.fmu.fail(InstanceError::NotSettable { name, reason }.into()));
@@ -281,7 +281,7 @@ impl FmuSubsystem {
     /// change at events only; all inputs may be set there.
     fn apply(&self, setting: &Setting) -> Result<(), SubsystemError> {
         let apply = || setting.apply(&self.machine);
-        if self.machine.has_events_in_steps() {
+        if self.machine.has_event_mode() {
             self.machine.at_event((self.time, self.stepper.slack), apply, || Ok(()))
         } else {
             apply()
@@ -402,7 +402,7 @@ impl FmuSubsystem {
         if self.machine.has_terminated() {
             return Ok(Advance { reached: span.start, event: StepEvent::Terminated, next_event: None });
         }
-        if self.machine.state() != State::Step {
+        if self.machine.state() != State::Step && !self.machine.is_at_event() {
             return Err(self.wrong_phase("advance"));
         }
         let crossed = self.stepper.cross(&self.machine, &mut self.inputs, span, u, self.state)?;
@@ -514,7 +514,7 @@ impl FmuSubsystem {
     /// Whether outputs are read again in event mode. Where nothing was seen to follow, FMI 3's promise counts.
     fn rereads_in_event_mode(&self) -> bool {
         match self.reread {
-            Reread::EventMode | Reread::NotSeen => self.machine.has_events_in_steps(),
+            Reread::EventMode | Reread::NotSeen => self.machine.has_event_mode(),
             Reread::Plain | Reread::No => false,
         }
     }
@@ -609,14 +609,15 @@ impl Subsystem for FmuSubsystem {
             }
             // Event mode would handle the event, and outputs would be those after it.
             (State::Step, _) if self.stepper.pending => self.inputs.send(&self.machine, u.value)?,
-            (State::Step, _) => {
+            (State::Step | State::Event, _) if !self.machine.has_terminated() => {
                 if self.rereads_in_event_mode() || self.inputs.needs_event(&self.machine, u.value) {
                     return self.visit_event(u, y);
                 }
+                self.machine.leave_event()?;
                 self.inputs.send(&self.machine, u.value)?;
             }
             // It ended the simulation at an event: what it has is all that there is.
-            (State::Event, _) if self.machine.has_terminated() => {}
+            (State::Event, _) => {}
             _ => return Err(self.wrong_phase("evaluate")),
         }
         let received = self.outputs.receive(&self.machine, y);
@@ -627,7 +628,7 @@ impl Subsystem for FmuSubsystem {
     /// With Event Mode, inputs of all kinds take their limit from the right in it, and what is read there is the right limit of the
     /// outputs (FMI 3.0.2, Event Mode). Other FMUs handle events inside steps: for them it is `evaluate`.
     fn update(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
-        if self.machine.has_events_in_steps() { self.visit_event(u, y) } else { self.evaluate(u, y) }
+        if self.machine.has_event_mode() { self.visit_event(u, y) } else { self.evaluate(u, y) }
     }
 
     fn start(&mut self) -> Result<(), SubsystemError> {
@@ -704,7 +705,7 @@ impl Subsystem for FmuSubsystem {
         self.refuse_fixed(v).map_err(refused)?;
         let setting = Setting::new(self.fmu.description(), v, &value, 1)
             .map_err(|error| refused(self.fmu.fail(error.into())))?;
-        if self.machine.has_events_in_steps() {
+        if self.machine.has_event_mode() {
             // All that is set between two steps is one event: `update` or the next step handles it.
             self.inputs.settings.push(setting);
             return Ok(());
@@ -716,6 +717,7 @@ impl Subsystem for FmuSubsystem {
         if self.info.capabilities.output_derivatives == 0 {
             return Err(SubsystemError::Unsupported { call: "output_derivatives" });
         }
+        self.machine.leave_event()?;
         self.derivatives.receive(&self.machine, dy)
     }
 
@@ -727,13 +729,14 @@ impl Subsystem for FmuSubsystem {
         if !self.info.capabilities.can_restore {
             return Err(SubsystemError::Unsupported { call: "save" });
         }
+        self.machine.leave_event()?;
         self.machine
             .check(self.machine.calls.get_state(&mut self.state), self.machine.calls.names().get_state)?;
         self.stepper.engine_goes_back = true;
         self.stepper.saved_time = self.time;
         self.stepper.saved_event = self.machine.next_event();
         self.stepper.saved_pending = self.stepper.pending;
-        self.inputs.numbers.keep_sent(&mut self.saved_inputs);
+        self.inputs.keep(&mut self.saved_inputs);
         Ok(())
     }
 
@@ -741,8 +744,9 @@ impl Subsystem for FmuSubsystem {
         if self.state.is_null() {
             return Err(SubsystemError::Unsupported { call: "restore" });
         }
+        self.machine.leave_event()?;
         self.machine.check(self.machine.calls.set_state(self.state), self.machine.calls.names().set_state)?;
-        self.inputs.numbers.load(&self.saved_inputs);
+        self.inputs.go_back(&self.saved_inputs);
         self.machine.set_next_event(self.stepper.saved_event);
         self.stepper.pending = self.stepper.saved_pending;
         self.time = self.stepper.saved_time;
@@ -753,6 +757,7 @@ impl Subsystem for FmuSubsystem {
         if !self.info.capabilities.can_restore {
             return Err(SubsystemError::Unsupported { call: "snapshot" });
         }
+        self.machine.leave_event()?;
         if self.machine.state() != State::Step {
             return Err(self.wrong_phase("snapshot"));
         }
@@ -763,6 +768,7 @@ impl Subsystem for FmuSubsystem {
             rule: self.stepper.rule,
             interrupted: self.stepper.interrupted,
             inputs: self.inputs.numbers.sent(),
+            cells: self.inputs.cells.iter().map(|cell| (cell.variable, cell.content())).collect(),
         };
         let snapshot = self.states.save(&self.machine, book);
         self.stepper.has_snapshots = self.states.are_needed();
@@ -774,16 +780,21 @@ impl Subsystem for FmuSubsystem {
         let Some(snapshot) = snapshot.get::<FmuSnapshot>() else {
             return Err(SubsystemError::Unsupported { call: "load_snapshot" });
         };
+        self.machine.leave_event()?;
         if !matches!(self.machine.state(), State::Step | State::Failed) {
             return Err(self.wrong_phase("load_snapshot"));
         }
         self.states.load(&self.machine, snapshot)?;
-        let Book { time, next_event, pending, rule, interrupted, inputs } = &snapshot.book;
+        let Book { time, next_event, pending, rule, interrupted, inputs, cells } = &snapshot.book;
         self.time = *time;
         self.machine.set_next_event(*next_event);
         self.inputs.numbers.load(inputs);
-        // What they hold of the FMU's values is read again.
         self.inputs.cells.clear();
+        for (variable, content) in cells {
+            let mut cell = Cell::new(self.fmu.description(), &self.ports, *variable);
+            cell.load(content);
+            self.inputs.cells.push(cell);
+        }
         self.inputs.settings.clear();
         self.stepper.pending = *pending;
         self.stepper.rule = *rule;
@@ -856,9 +867,11 @@ impl Subsystem for FmuSubsystem {
         let (place, element) = self.cell(packet);
         let (machine, cell) = (&self.machine, &mut self.inputs.cells[place]);
         cell.stage(machine, element, bytes)?;
-        // Strings and binaries are discrete: with `eventModeUsed` they change at events only. They come after numbers and are part of
-        // the state that a rollback goes back to, so they have an event of their own.
-        if machine.has_events_in_steps() {
+        // Strings and binaries are discrete: with `eventModeUsed` they change at events only. They join the one that is being handled,
+        // else they wait for it, or for the next step.
+        if !cell.is_staged() || machine.is_between_events() {
+            Ok(())
+        } else if machine.is_at_event() {
             machine.at_event((self.time, self.stepper.slack), || cell.send(machine), || Ok(()))
         } else {
             cell.send(machine)

@@ -44,8 +44,18 @@ impl Machine {
     }
 
     /// Whether it is in step mode and handles events in another.
-    pub fn has_events_in_steps(&self) -> bool {
+    pub fn is_between_events(&self) -> bool {
         self.uses_event_mode() && self.state() == State::Step
+    }
+
+    /// Whether it handles an event now, and may be given more to it.
+    pub fn is_at_event(&self) -> bool {
+        self.uses_event_mode() && self.state() == State::Event && !self.has_terminated()
+    }
+
+    /// Whether it is initialized and handles events in a mode of its own.
+    pub fn has_event_mode(&self) -> bool {
+        self.is_between_events() || self.is_at_event()
     }
 
     /// The time of the next event, in s, if the FMU announced one.
@@ -135,9 +145,10 @@ impl Machine {
         }
     }
 
-    /// One visit to event mode from step mode and back: `set` what changes, update the discrete states until nothing more is
-    /// needed, `get` what they came to, and note when the next event comes. FMI 3.0.2, Event Mode: inputs of all kinds may be set
-    /// and all variables be read there.
+    /// In event mode, which is entered unless the instance is there already: `set` what changes, update the discrete states until
+    /// nothing more is needed, `get` what they came to, and note when the next event comes. FMI 3.0.2, Event Mode: inputs of all
+    /// kinds may be set and all variables be read there, and discrete states be updated any number of times. It stays there until
+    /// [`Machine::leave_event`], so that whatever comes at one communication point, in however many calls, is one event.
     ///
     /// It is at a communication point `t`; times are one if they are no further apart than `slack`.
     pub fn at_event(
@@ -147,9 +158,11 @@ impl Machine {
         get: impl FnOnce() -> Result<(), SubsystemError>,
     ) -> Result<(), SubsystemError> {
         let before = self.next_event();
-        self.check(self.calls.enter_event_mode(), "fmi3EnterEventMode")?;
+        if !self.is_at_event() {
+            self.check(self.calls.enter_event_mode(), "fmi3EnterEventMode")?;
+        }
         set()?;
-        self.settle_and_leave((t, slack), get)?;
+        self.settle((t, slack), get)?;
         // What is over is not announced again, or it would be due for ever. An FMU that is a last bit short of its event and
         // takes that seriously announces the same time once more.
         let is_to_come = |next: &f64| *next > t || (Some(*next) == before && *next > t - slack);
@@ -159,12 +172,23 @@ impl Machine {
 
     /// After initialization, which with `eventModeUsed` ends in event mode (FMI 3.0.2 section 2.3.3): on to step mode.
     pub fn leave_initialization(&self, at: (f64, f64)) -> Result<(), SubsystemError> {
-        if self.uses_event_mode() { self.settle_and_leave(at, || Ok(())) } else { Ok(()) }
+        if !self.uses_event_mode() {
+            return Ok(());
+        }
+        self.settle(at, || Ok(()))?;
+        self.leave_event()
     }
 
-    /// In event mode: lets discrete states settle, notes when the next event comes, reads, and goes on to step mode. Where the FMU
-    /// ends the simulation, it stays.
-    fn settle_and_leave(
+    /// On to step mode, if it is in event mode and has not ended the simulation there.
+    pub fn leave_event(&self) -> Result<(), SubsystemError> {
+        if !self.is_at_event() {
+            return Ok(());
+        }
+        self.check(self.calls.enter_step_mode(), "fmi3EnterStepMode")
+    }
+
+    /// In event mode: lets discrete states settle, notes when the next event comes and whether the FMU ends the simulation, and reads.
+    fn settle(
         &self,
         (t, slack): (f64, f64),
         get: impl FnOnce() -> Result<(), SubsystemError>,
@@ -184,8 +208,7 @@ impl Machine {
             }
             if !again {
                 self.set_next_event(next_event);
-                get()?;
-                return self.check(self.calls.enter_step_mode(), "fmi3EnterStepMode");
+                return get();
             }
         }
         let message = format!("after {MAX_ITERATIONS} iterations of the event at t = {t} s");

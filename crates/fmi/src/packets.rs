@@ -14,29 +14,48 @@ pub(crate) struct Cell {
     reference: u32,
     name: Box<str>,
     max_size: Option<u64>,
-    /// What is set; texts with their final zero.
+    content: Content,
+    /// The content that belongs to the state that a rollback goes back to.
+    kept: Content,
+    pointers: Vec<*const u8>,
+    sizes: Vec<usize>,
+}
+
+/// What is set, and what the FMU has of it.
+#[derive(Clone)]
+pub(crate) struct Content {
+    /// Texts with their final zero.
     elements: Vec<Vec<u8>>,
     /// All elements are known, so that one of them can be set.
     filled: bool,
-    /// The FMU does not have them yet.
+    /// The FMU has them.
+    known: bool,
+    /// The FMU is to get them at its next event, or before its next step.
     staged: bool,
-    pointers: Vec<*const u8>,
-    sizes: Vec<usize>,
+}
+
+impl Content {
+    /// Becomes `other`; buffers are reused.
+    fn copy_from(&mut self, other: &Content) {
+        self.elements.clone_from(&other.elements);
+        (self.filled, self.known, self.staged) = (other.filled, other.known, other.staged);
+    }
 }
 
 impl Cell {
     pub fn new(description: &ModelDescription, ports: &Ports, variable: u32) -> Self {
         let v = &description.variables[variable as usize];
         let size = ports.sizes[variable as usize] as usize;
+        let content =
+            Content { elements: vec![Vec::new(); size], filled: size == 1, known: false, staged: false };
         Cell {
             variable,
             kind: v.kind,
             reference: v.reference,
             name: v.name.clone(),
             max_size: v.binary.as_ref().and_then(|b| b.max_size),
-            elements: vec![Vec::new(); size],
-            filled: size == 1,
-            staged: false,
+            kept: content.clone(),
+            content,
             pointers: vec![std::ptr::null(); size],
             sizes: vec![0; size],
         }
@@ -48,43 +67,68 @@ impl Cell {
         self.received(element)
     }
 
-    /// Notes what element `element` is to be; the others stay what they are. [`Cell::send`] sets it.
+    /// Notes what element `element` is to be, unless the FMU has that; the others stay what they are. [`Cell::send`] sets it.
     pub fn stage(&mut self, machine: &Machine, element: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
         self.check(bytes)?;
-        if !self.filled {
+        if !self.content.filled {
             self.get(machine)?;
-            for k in 0..self.elements.len() {
+            for k in 0..self.content.elements.len() {
                 let value = self.received(k)?.to_vec();
-                self.elements[k] = self.terminated(value);
+                self.content.elements[k] = self.terminated(value);
             }
-            self.filled = true;
+            self.content.filled = true;
         }
-        let target = &mut self.elements[element];
-        target.clear();
-        target.extend_from_slice(bytes);
-        if self.kind == Kind::String {
-            target.push(0);
+        let zero: &[u8] = if self.kind == Kind::String { &[0] } else { &[] };
+        let Content { elements, known, staged, .. } = &mut self.content;
+        let target = &mut elements[element];
+        let is_same = target.strip_suffix(zero) == Some(bytes);
+        if !(is_same && (*known || *staged)) {
+            target.clear();
+            target.extend_from_slice(bytes);
+            target.extend_from_slice(zero);
+            *staged = true;
         }
-        self.staged = true;
         Ok(())
+    }
+
+    /// A state is saved: what is set now belongs to it.
+    pub fn keep(&mut self) {
+        self.kept.copy_from(&self.content);
+    }
+
+    /// The FMU went back to the saved state.
+    pub fn go_back(&mut self) {
+        self.content.copy_from(&self.kept);
+    }
+
+    /// What is set, for a copy of the state.
+    pub fn content(&self) -> Content {
+        self.content.clone()
+    }
+
+    /// The FMU went to a copy of its state that has this.
+    pub fn load(&mut self, content: &Content) {
+        self.content.copy_from(content);
     }
 
     /// Whether something is to be set.
     pub fn is_staged(&self) -> bool {
-        self.staged
+        self.content.staged
     }
 
     /// Sets what was noted.
     pub fn send(&mut self, machine: &Machine) -> Result<(), SubsystemError> {
-        self.staged = false;
-        for ((pointer, size), value) in self.pointers.iter_mut().zip(&mut self.sizes).zip(&self.elements) {
+        let places = self.pointers.iter_mut().zip(&mut self.sizes);
+        for ((pointer, size), value) in places.zip(&self.content.elements) {
             (*pointer, *size) = (value.as_ptr(), value.len());
         }
         let code = match self.kind {
             Kind::String => machine.calls.set_texts(self.reference, as_texts(&self.pointers)),
             _ => machine.calls.set_binaries(self.reference, &self.sizes, &self.pointers),
         };
-        machine.check(code, machine.calls.names().set_packet)
+        machine.check(code, machine.calls.names().set_packet)?;
+        (self.content.staged, self.content.known) = (false, true);
+        Ok(())
     }
 
     fn get(&mut self, machine: &Machine) -> Result<(), SubsystemError> {

@@ -1,6 +1,7 @@
 //! Copies of an instance's state, beside the one that the engine's rollback uses.
 
 use crate::machine::Machine;
+use crate::packets::Content;
 use crate::stepping::StepRule;
 use crate::transfer::Sent;
 use powerbond_core::subsystem::SubsystemError;
@@ -18,6 +19,8 @@ pub(crate) struct Book {
     pub interrupted: u64,
     /// What the FMU has for inputs that are sent only when they change.
     pub inputs: Vec<Sent>,
+    /// Texts and binaries that were set or are to be, by variable.
+    pub cells: Vec<(u32, Content)>,
 }
 
 /// A copy of the state of an instance.

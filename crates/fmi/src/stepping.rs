@@ -3,6 +3,7 @@
 use crate::calls::Stepped;
 use crate::fmi3::Intermediate;
 use crate::machine::Machine;
+use crate::packets::Cell;
 use crate::status::{OK, Status};
 use crate::transfer::Incoming;
 use powerbond_core::subsystem::{Inputs, Span, StepEvent, SubsystemError};
@@ -162,6 +163,7 @@ impl Stepper {
         if was_pending || changes {
             self.update(machine, inputs, values, t, || Ok(()))?;
         } else {
+            machine.leave_event()?;
             inputs.send(machine, values)?;
         }
         Ok(changes && !was_pending)
@@ -255,6 +257,7 @@ impl Stepper {
         t: f64,
         h: f64,
     ) -> Result<c_int, SubsystemError> {
+        machine.leave_event()?;
         if let (Some(derivatives), false) = (&mut self.derivatives, u.slope.is_empty()) {
             derivatives.send(machine, u, t - span.start)?;
         }
@@ -323,6 +326,7 @@ impl Stepper {
                 if self.engine_goes_back && self.saved_time == t && !state.is_null() {
                     machine.check(machine.calls.set_state(state), machine.calls.names().set_state)?;
                     inputs.numbers.forget();
+                    inputs.cells.iter_mut().for_each(Cell::go_back);
                     machine.set_next_event(self.saved_event);
                     self.pending = self.saved_pending;
                 }

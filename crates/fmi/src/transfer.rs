@@ -30,17 +30,32 @@ impl Incoming {
     /// Whether something is to change that may change at events only (FMI 3.0.2, variability `discrete` and `tunable`: with
     /// `eventModeUsed` in Event Mode).
     pub fn needs_event(&self, machine: &Machine, values: &[f64]) -> bool {
-        machine.has_events_in_steps() && (!self.settings.is_empty() || self.numbers.changes(values))
+        machine.has_event_mode()
+            && (!self.settings.is_empty()
+                || self.cells.iter().any(Cell::is_staged)
+                || self.numbers.changes(values))
     }
 
     /// Sets what may be set where the instance is: between steps of one with `eventModeUsed` only what is continuous.
     pub fn send(&mut self, machine: &Machine, values: &[f64]) -> Result<(), SubsystemError> {
-        if machine.has_events_in_steps() {
+        if machine.is_between_events() {
             return self.numbers.send_continuous(machine, values);
         }
         self.settings.drain(..).try_for_each(|setting| setting.apply(machine))?;
         self.cells.iter_mut().filter(|cell| cell.is_staged()).try_for_each(|cell| cell.send(machine))?;
         self.numbers.send(machine, values)
+    }
+
+    /// Notes what the FMU has and is to get, for the state that is saved now; `sent` is for numbers.
+    pub fn keep(&mut self, sent: &mut [Sent]) {
+        self.numbers.keep_sent(sent);
+        self.cells.iter_mut().for_each(Cell::keep);
+    }
+
+    /// The FMU went back to the saved state.
+    pub fn go_back(&mut self, sent: &[Sent]) {
+        self.numbers.load(sent);
+        self.cells.iter_mut().for_each(Cell::go_back);
     }
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Reach {
     touched: Vec<bool>,
     /// Those of them whose outputs jump.
     jumps: Vec<bool>,
+    /// Those of them one of whose inputs jumps.
+    struck: Vec<bool>,
     /// Outputs of members with an input that jumps and is not one of the network's.
     bent: Vec<Range<usize>>,
 }
@@ -76,6 +78,7 @@ impl Reach {
             jumping: 0,
             touched: vec![false; network.members.len()],
             jumps: vec![false; network.members.len()],
+            struck: vec![false; network.members.len()],
             bent: Vec::new(),
         }
     }
@@ -86,6 +89,7 @@ impl Reach {
         self.list.clear();
         self.touched.fill(false);
         self.jumps.fill(false);
+        self.struck.fill(false);
         self.bent.clear();
         self.jumping = 0;
     }
@@ -112,6 +116,7 @@ impl Reach {
     /// instant, all its `outputs` bend. Before anything bends.
     pub fn add_unfed(&mut self, s: usize, through: impl Iterator<Item = usize>, outputs: Range<usize>) {
         self.touched[s] = true;
+        self.struck[s] = true;
         let from = self.list.len();
         for output in through {
             self.jumps[s] = true;
@@ -134,6 +139,7 @@ impl Reach {
         for k in 0..self.jumping {
             let input = self.list[k].0 as usize;
             self.touched[self.owner[input]] = true;
+            self.struck[self.owner[input]] = true;
             self.jumps[self.owner[input]] |= !self.through[input].is_empty();
         }
         let bent = self.list.len();
@@ -167,6 +173,11 @@ impl Reach {
     /// Whether outputs of member `s` jump: an input that they follow at the same instant does, or they do so by themselves.
     pub fn jumps(&self, s: usize) -> bool {
         self.jumps[s]
+    }
+
+    /// Whether an input of member `s` jumps.
+    pub fn strikes(&self, s: usize) -> bool {
+        self.struck[s]
     }
 
     fn spread(&mut self, mut next: usize, how: Break) {
@@ -208,6 +219,7 @@ mod tests {
             jumping: 0,
             touched: vec![false; n],
             jumps: vec![false; n],
+            struck: vec![false; n],
             bent: Vec::new(),
         }
     }
@@ -228,6 +240,7 @@ mod tests {
         reach.add_consequences();
         assert_eq!(reach.list, [(4, Break::Sharp)]);
         assert!(reach.touches(3) && reach.touches(4) && !reach.touches(2));
+        assert!(!reach.strikes(3) && reach.strikes(4));
         // As a jump of an input that the network feeds, but for that input itself.
         reach.clear();
         reach.add_unfed(1, 1..2, 1..2);

@@ -225,7 +225,8 @@ impl Engine {
         left.copy_from_slice(&record.fresh);
         left_y.copy_from_slice(&record.y_prev);
         let everywhere = extent == Extent::Everywhere;
-        let concerns = |s: usize| everywhere || reach.jumps(s) || (updates[s] && reach.touches(s));
+        // In Event Mode a member answers to inputs that jump. An event of its own is handled already, or is below.
+        let concerns = |s: usize| everywhere || if updates[s] { reach.strikes(s) } else { reach.jumps(s) };
         network.wiring.gather(&record.y_prev, &mut record.fresh);
         network.externals_at(now.start, &mut record.fresh);
         let acted = |i: usize| left[i];

@@ -90,8 +90,7 @@ pub struct Fmu {
 /// What all instances of an FMU share.
 pub(crate) struct Shared {
     pub path: PathBuf,
-    pub description: ModelDescription,
-    platforms: Vec<String>,
+    contents: Contents,
     limits: Limits,
     loaded: Mutex<Option<Arc<Loaded>>>,
     ports: Mutex<Option<Arc<Ports>>>,
@@ -100,13 +99,31 @@ pub(crate) struct Shared {
     instances: AtomicUsize,
 }
 
+/// What was read of an FMU's file: cheap to clone. As long as one is kept, opening the same file again reads nothing.
+#[derive(Clone)]
+pub struct Contents(Arc<Read>);
+
+struct Read {
+    description: ModelDescription,
+    platforms: Vec<String>,
+}
+
+impl std::fmt::Debug for Contents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Contents({})", self.0.description.model_name)
+    }
+}
+
 /// What an answer of a probe holds for: parameters, start values, whether event mode is used, and whether steps were made.
 type Given = (Vec<(String, Value)>, Vec<(String, Value)>, bool, bool);
 
 /// FMUs that are in use, so that opening a file twice shares everything.
 static OPEN: Mutex<Vec<(Identity, Weak<Shared>)>> = Mutex::new(Vec::new());
 
-#[derive(PartialEq)]
+/// What was read and is in use, although the FMU may not be open any more.
+static READ: Mutex<Vec<(Identity, Weak<Read>)>> = Mutex::new(Vec::new());
+
+#[derive(Clone, PartialEq)]
 struct Identity {
     path: PathBuf,
     bytes: u64,
@@ -119,6 +136,32 @@ impl Identity {
         let described = if path.is_dir() { path.join("modelDescription.xml") } else { path.clone() };
         let metadata = described.metadata()?;
         Ok(Identity { path, bytes: metadata.len(), modified: metadata.modified().ok() })
+    }
+}
+
+impl Shared {
+    pub fn description(&self) -> &ModelDescription {
+        self.contents.description()
+    }
+}
+
+impl Contents {
+    /// What the FMU says about itself.
+    pub fn description(&self) -> &ModelDescription {
+        &self.0.description
+    }
+
+    /// Of the file at `path`, read unless somebody has it.
+    fn of(path: &Path, identity: &Identity, limits: Limits) -> Result<Self, Problem> {
+        let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(_, read)| read.strong_count() > 0);
+        if let Some(read) = known.iter().find(|(i, _)| i == identity).and_then(|(_, read)| read.upgrade()) {
+            return Ok(Contents(read));
+        }
+        let (description, platforms) = read_description(path, limits)?;
+        let read = Arc::new(Read { description, platforms });
+        known.push((identity.clone(), Arc::downgrade(&read)));
+        Ok(Contents(read))
     }
 }
 
@@ -138,11 +181,10 @@ impl Fmu {
         if let Some(shared) = open.iter().find(|(i, _)| *i == identity).and_then(|(_, s)| s.upgrade()) {
             return Ok(Fmu { shared });
         }
-        let (description, platforms) = read_description(path, limits).map_err(fail)?;
+        let contents = Contents::of(path, &identity, limits).map_err(fail)?;
         let shared = Arc::new(Shared {
             path: path.to_owned(),
-            description,
-            platforms,
+            contents,
             limits,
             loaded: Mutex::new(None),
             ports: Mutex::new(None),
@@ -156,12 +198,17 @@ impl Fmu {
 
     /// What it says about itself.
     pub fn description(&self) -> &ModelDescription {
-        &self.shared.description
+        self.shared.description()
+    }
+
+    /// What was read of its file.
+    pub fn contents(&self) -> Contents {
+        self.shared.contents.clone()
     }
 
     /// The platforms that it has libraries for, as the standards name their folders.
     pub fn platforms(&self) -> &[String] {
-        &self.shared.platforms
+        &self.shared.contents.0.platforms
     }
 
     /// The file or folder it was opened from.
@@ -178,7 +225,7 @@ impl Fmu {
     /// Makes an instance. Parameters and start values are checked now and set when the run begins.
     pub fn instantiate(&self, name: &str, options: &Options) -> Result<FmuSubsystem, FmuError> {
         let loaded = self.loaded()?;
-        let description = &self.shared.description;
+        let description = self.description();
         let interface = self.interface()?;
         let structural =
             settings::structural(description, &options.parameters).map_err(|e| self.fail(e.into()))?;
@@ -236,7 +283,7 @@ impl Fmu {
     }
 
     pub(crate) fn interface(&self) -> Result<&CoSimulation, FmuError> {
-        let description = &self.shared.description;
+        let description = self.description();
         description.co_simulation.as_ref().ok_or_else(|| {
             let offers = match (description.has_model_exchange, description.has_scheduled_execution) {
                 (true, true) => "model exchange and scheduled execution",
@@ -257,8 +304,8 @@ impl Fmu {
         let load = || -> Result<Loaded, Problem> {
             let files = Archive::open(&self.shared.path, self.shared.limits)?.unpack()?;
             let file = self.shared.path.file_name().unwrap_or_default().to_string_lossy();
-            let trace = Trace::new(&file, self.shared.description.version);
-            let loaded = trace.during(Call::Load, || Loaded::new(files, &self.shared.description, interface));
+            let trace = Trace::new(&file, self.description().version);
+            let loaded = trace.during(Call::Load, || Loaded::new(files, self.description(), interface));
             Ok(loaded?)
         };
         let loaded = Arc::new(load().map_err(|problem| self.fail(problem))?);
@@ -273,7 +320,7 @@ impl Fmu {
         capabilities: Capabilities,
     ) -> Result<Arc<Ports>, DescriptionError> {
         let kind = self.shared.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let make = || Ports::new(&kind, &self.shared.description, structural, capabilities).map(Arc::new);
+        let make = || Ports::new(&kind, self.description(), structural, capabilities).map(Arc::new);
         if !structural.is_empty() {
             return make();
         }
@@ -285,7 +332,7 @@ impl Fmu {
     }
 
     fn make(&self, loaded: &Loaded, name: &str, options: &Options) -> Result<Calls, InstanceError> {
-        let description = &self.shared.description;
+        let description = self.description();
         let c_name = c_string(name)?;
         let token = c_string(&description.token)?;
         let resources = &loaded.resources;

@@ -368,3 +368,44 @@ fn check_steps_nothing_unless_asked() {
     assert_eq!(probed.code, 0, "{}", probed.err);
     assert!(probed.err.contains("could not be probed"), "{}", probed.err);
 }
+
+/// An FMU alone exchanges nothing: whatever its steps, there is nothing to judge, and no limit for errors to exceed.
+#[test]
+fn an_fmu_alone_is_not_judged() {
+    let lab = alone("odd2");
+    let common = ["run", "odd2", "-e", "1", "--output-dir", "out", "--overwrite"];
+    for more in [&["-s", "0.1"][..], &["-s", "0.5"], &["-s", "0.1", "--max-error", "1%"]] {
+        let ran = lab.powerbond(&[&common[..], more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let first = ran.out.lines().next().unwrap();
+        assert_eq!(
+            first,
+            "NOT JUDGED: no numbers are exchanged between subsystems; errors inside them are not seen"
+        );
+        let verdict = &lab.summary()["verdict"];
+        assert_eq!((&verdict["word"], &verdict["score"]), (&"not judged".into(), &serde_json::Value::Null));
+        assert!(verdict["reasons"].as_array().unwrap().is_empty(), "{verdict}");
+    }
+}
+
+/// 1e11 steps of its own take hours whatever the step size; a step that nobody chose is one of these. That is said before the run.
+#[test]
+fn tiny_steps_are_announced_before_the_run() {
+    let lab = Lab::new();
+    place(&lab, "integrator3", "tiny", |xml| {
+        edit(
+            &xml,
+            "modelIdentifier=\"integrator3\"",
+            "modelIdentifier=\"integrator3\" fixedInternalStepSize=\"1e-11\"",
+        )
+    });
+    let ran = lab.powerbond(&["run", "tiny", "-s", "0.1", "--output-dir", "out"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let says = "warning: the FMU has a fixed internal step of 1e-11 s: 1e11 internal steps in this run, which may take hours";
+    assert!(ran.err.starts_with(says), "{}", ran.err);
+    place(&lab, "odd2", "small", |xml| {
+        edit(&xml, "<ModelVariables>", "<DefaultExperiment stepSize=\"1e-9\"/><ModelVariables>")
+    });
+    let ran = lab.powerbond(&["check", "small"]);
+    assert!(ran.err.contains("the FMU proposes a step of 1e-9 s: 1e9 steps"), "{}", ran.err);
+}

@@ -57,6 +57,7 @@ impl<'a> Coupled<'a> {
         let built = builder.build().map_err(|errors| system.refused(&errors));
         let built = problems.keep(built);
         let (network, names) = problems.finish_some(built)?;
+        warnings.extend(experiment.notes_on_members(system, &network, &names));
         let mut coupled =
             Coupled { system, experiment, network, names, recorded, effects, timings, log, warnings };
         coupled.probe_feed_through()?;

@@ -7,7 +7,7 @@ use crate::catalogue::{self, Chosen, is_discrete, never_ends};
 use crate::number::short;
 use crate::source::{At, Place};
 use crate::system::{MAX_RATE, System};
-use powerbond_core::network::{NameIndex, Network};
+use powerbond_core::network::{NameIndex, Names, Network};
 use powerbond_core::subsystem::whole_steps::WholeSteps;
 
 /// More rows than this are a slip, not a wish.
@@ -109,7 +109,31 @@ impl Experiment {
                 short(self.step)
             ));
         }
+        notes.extend(system.own_step().and_then(|own| self.note_on("the FMU", own)));
         notes
+    }
+
+    /// What should be known of coupled subsystems: own steps so small that the run takes long, whatever the step size.
+    pub fn notes_on_members(&self, system: &System, network: &Network, names: &Names) -> Vec<String> {
+        if system.is_fmu_alone() {
+            return Vec::new();
+        }
+        let members = network.members.iter().zip(&names.subsystems);
+        members
+            .filter_map(|(m, name)| self.note_on(&format!("`{name}`"), m.capabilities.fixed_step?))
+            .collect()
+    }
+
+    /// What should be known of a subsystem that steps by `own` s.
+    fn note_on(&self, who: &str, own: f64) -> Option<String> {
+        let many = |step: f64| self.duration() / step > MANY_STEPS;
+        (many(own) && !many(self.step)).then(|| {
+            format!(
+                "{who} has a fixed internal step of {} s: {:.0e} internal steps in this run, which may take hours",
+                short(own),
+                self.duration() / own
+            )
+        })
     }
 
     /// Its length, in s.

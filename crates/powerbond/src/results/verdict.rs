@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// The verdict on a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerdictSummary {
-    /// `trustworthy`, `check` or `unreliable`.
+    /// `trustworthy`, `check`, `unreliable` or `not judged`.
     pub word: &'static str,
     /// In one sentence.
     pub text: String,
@@ -155,6 +155,20 @@ pub fn verdict(
         _ => decided,
     };
     let known = findings.score.is_finite() && findings.steps >= system.verdict.limits.min_steps;
+    if let (None, Some(text)) = (error, nothing_to_judge(findings, known)) {
+        reasons.retain(|r| r.level == "note");
+        let error = ErrorEstimate { estimate: None, low: None, high: None, large: false };
+        let text = text.to_owned();
+        return VerdictSummary {
+            word: NOT_JUDGED,
+            text,
+            score: None,
+            error,
+            blame: None,
+            reasons,
+            limits: limits(system),
+        };
+    }
     let [low, high] = findings.bar();
     let estimate = ErrorEstimate {
         estimate: known.then(|| findings.error()),
@@ -170,6 +184,20 @@ pub fn verdict(
         blame: findings.blame.map(|i| assembled.names.inputs[i].to_string()),
         reasons,
         limits: limits(system),
+    }
+}
+
+/// The word for a run without anything that could be judged.
+const NOT_JUDGED: &str = "not judged";
+
+/// Why there is nothing to judge: the verdict is on what subsystems exchange. `known`: the run is long enough to say that they do not.
+fn nothing_to_judge(findings: &Findings, known: bool) -> Option<&'static str> {
+    if findings.inputs.is_empty() {
+        Some("no numbers are exchanged between subsystems; errors inside them are not seen")
+    } else if known && findings.inputs.iter().all(|f| f.spread == 0.0) {
+        Some("all coupled variables are constant; nothing to judge")
+    } else {
+        None
     }
 }
 
@@ -236,7 +264,8 @@ pub fn limits(system: &System) -> Value {
 /// The limits that the user set and the run exceeds, in words.
 pub fn exceeded(system: &System, verdict: &VerdictSummary, bonds: &[BondSummary]) -> Vec<String> {
     let mut list = Vec::new();
-    if let Some(max) = &system.verdict.max_error {
+    // Where nothing is exchanged there is no coupling error.
+    if let Some(max) = system.verdict.max_error.as_ref().filter(|_| verdict.word != NOT_JUDGED) {
         match verdict.error.estimate {
             Some(error) if error <= max.value => {}
             Some(error) => list.push(format!(
@@ -278,12 +307,6 @@ fn sentence(word: Word, error: &ErrorEstimate, findings: &Findings, assembled: &
     let worst =
         findings.blame.map_or(String::new(), |i| format!(", worst at `{}`", assembled.names.inputs[i]));
     match (word, findings.blame) {
-        (_, None) if findings.inputs.is_empty() => {
-            "no numbers are exchanged between subsystems; errors inside them are not seen".to_owned()
-        }
-        (_, None) if findings.inputs.iter().all(|f| f.spread == 0.0) => {
-            "all coupled variables are constant; nothing to judge".to_owned()
-        }
         (_, None) => "no coupling error detected; errors inside subsystems are not seen".to_owned(),
         _ if error.large => format!("the coupling error is large{worst}"),
         _ => format!(

@@ -44,7 +44,7 @@ pub fn system(path: &Path) -> Result<System, Error> {
             ..Simulation::default()
         },
         subsystems: vec![SubsystemSpec::new(At::default(name), simulator)],
-        ..System::empty(MadeOf::Fmu)
+        ..System::empty(MadeOf::Fmu(fmu.contents()))
     })
 }
 

@@ -66,8 +66,8 @@ pub struct System {
 pub enum MadeOf {
     /// A file, or a text that stands for one.
     File(Arc<Source>),
-    /// A single FMU.
-    Fmu,
+    /// A single FMU. What was read of it is kept, so that it is read once.
+    Fmu(powerbond_fmi::Contents),
     /// A program.
     Program,
 }
@@ -417,14 +417,22 @@ impl System {
 
     /// Whether it was made of a single FMU, without a file.
     pub(crate) fn is_fmu_alone(&self) -> bool {
-        matches!(self.made_of, MadeOf::Fmu)
+        matches!(self.made_of, MadeOf::Fmu(_))
+    }
+
+    /// The fixed internal step of the single FMU that it was made of, in s, if it has one.
+    pub(crate) fn own_step(&self) -> Option<f64> {
+        match &self.made_of {
+            MadeOf::Fmu(contents) => contents.description().co_simulation.as_ref()?.fixed_internal_step_size,
+            MadeOf::File(_) | MadeOf::Program => None,
+        }
     }
 
     /// The text it was read from, if there is one.
     pub(crate) fn source(&self) -> Option<&Arc<Source>> {
         match &self.made_of {
             MadeOf::File(source) => Some(source),
-            MadeOf::Fmu | MadeOf::Program => None,
+            MadeOf::Fmu(_) | MadeOf::Program => None,
         }
     }
 

@@ -310,7 +310,10 @@ fn describe(fmu: &Fmu, all: bool) -> String {
     }
     let counts: Vec<String> = [Causality::Input, Causality::Output, Causality::Parameter, Causality::Local]
         .into_iter()
-        .map(|c| format!("{} {}s", d.variables.iter().filter(|v| v.causality == c).count(), causality(c)))
+        .map(|c| {
+            let count = d.variables.iter().filter(|v| v.causality == c).count();
+            format!("{count} {}{}", causality(c), if count == 1 { "" } else { "s" })
+        })
         .collect();
     let of = format!("{} (", d.variables.len());
     let last = counts.len() - 1;

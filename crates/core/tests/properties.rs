@@ -69,6 +69,7 @@ impl Simulator {
             max: f64::INFINITY,
             discrete: false,
             settable: false,
+            digits: Default::default(),
             description: String::new(),
         };
         let pairs = if equations.d != 0.0 { vec![(1, 0)] } else { vec![] };

@@ -22,8 +22,8 @@ use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
 use crate::transfer::{Incoming, OutputDerivatives, Route, Sent};
 use crate::value::Value;
 use powerbond_core::subsystem::{
-    Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Packet, Setup, Span, StateSnapshot, StepEvent,
-    Subsystem, SubsystemError,
+    Advance, Binding, Capabilities, Digits, FeedThrough, Info, Inputs, Packet, Setup, Span, StateSnapshot,
+    StepEvent, Subsystem, SubsystemError,
 };
 use powerbond_core::time::resolution;
 use std::collections::{BTreeMap, BTreeSet};
@@ -229,7 +229,9 @@ impl FmuSubsystem {
     pub(crate) fn distinct_inputs(&self) -> Vec<usize> {
         let mut known = BTreeSet::new();
         let variables = self.info.variables.iter().enumerate();
-        let inputs = variables.filter(|(_, v)| v.causality == powerbond_core::subsystem::Causality::Input);
+        let inputs = variables.filter(|(_, v)| {
+            v.causality == powerbond_core::subsystem::Causality::Input && v.digits != Digits::Rest
+        });
         inputs.map(|(v, _)| v).filter(|&v| known.insert(self.variable_key(v))).collect()
     }
 
@@ -245,10 +247,11 @@ impl FmuSubsystem {
     }
 
     /// What a variable is for the FMU: two names of one variable have one key.
-    fn variable_key(&self, v: usize) -> (Kind, u32, u32) {
+    fn variable_key(&self, v: usize) -> (Kind, u32, u32, bool) {
         let port = self.ports.places[v];
         let variable = &self.fmu.description().variables[port.variable as usize];
-        (variable.kind, variable.reference, port.element)
+        let is_rest = self.info.variables[v].digits == Digits::Rest;
+        (variable.kind, variable.reference, port.element, is_rest)
     }
 
     /// Sets a tunable parameter or an input while the simulation runs.

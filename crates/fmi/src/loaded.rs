@@ -158,8 +158,9 @@ impl Loaded {
             0
         };
         let event_mode = self.uses_event_mode(description, interface, options);
+        let can_restore = interface.can_get_and_set_state && self.has_state();
         Capabilities {
-            can_restore: interface.can_get_and_set_state && self.has_state(),
+            can_restore,
             can_refresh: false,
             can_update: event_mode,
             sub_steps: !options.whole_steps
@@ -175,7 +176,11 @@ impl Loaded {
             may_return_early: event_mode || (options.events && interface.might_return_early),
             fixed_step: interface.fixed_internal_step_size.filter(|_| !options.any_step_size),
             min_step: None,
-            max_step: None,
+            // Errors of its own steps cannot be seen, neither by going back nor by a second instance: it knows best.
+            max_step: description
+                .default_experiment
+                .step_size
+                .filter(|step| *step > 0.0 && !can_restore && interface.only_once_per_process),
         }
     }
 }

@@ -6,7 +6,8 @@ use std::ffi::c_void;
 /// An array in the type that an FMU's function takes.
 ///
 /// Integers, booleans and enumerations travel through the engine as `f64`: a value that goes in is rounded to the
-/// nearest one that the type has (booleans: true from 0.5 on), a value that comes out is exact up to 2⁵³.
+/// nearest one that the type has (booleans: true from 0.5 on), a value that comes out is exact up to 2⁵³. Integers of 64 bits
+/// travel as two, whose sum is exact.
 #[derive(Clone, Debug)]
 pub(crate) enum Numbers {
     F64(Vec<f64>),
@@ -102,12 +103,21 @@ impl Numbers {
         }
     }
 
-    /// Stores an integer at `i`; those of 64 bits keep all their digits, which a real does not.
+    /// Stores an integer at `i`, or the nearest one that the type has; those of 64 bits keep all their digits, which a real does not.
     pub fn write_whole(&mut self, i: usize, value: i128) {
         match self {
-            Numbers::I64(list) => list[i] = value as i64,
-            Numbers::U64(list) => list[i] = value as u64,
+            Numbers::I64(list) => list[i] = value.clamp(i64::MIN.into(), i64::MAX.into()) as i64,
+            Numbers::U64(list) => list[i] = value.clamp(0, u64::MAX.into()) as u64,
             _ => self.write(i, value as f64),
+        }
+    }
+
+    /// The integer at `i`, with all its digits; reals are rounded.
+    pub fn read_whole(&self, i: usize) -> i128 {
+        match self {
+            Numbers::I64(list) => list[i].into(),
+            Numbers::U64(list) => list[i].into(),
+            _ => self.read(i).round() as i128,
         }
     }
 

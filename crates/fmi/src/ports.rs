@@ -3,7 +3,9 @@
 use crate::description::{Causality, Dimension, Kind, ModelDescription, Variability, Variable};
 use crate::error::{DescriptionError, DescriptionProblem};
 use crate::value::Value;
-use powerbond_core::subsystem::{self, Capabilities, FeedThrough, Info, Packet, PacketKind, ValueKind};
+use powerbond_core::subsystem::{
+    self, Capabilities, Digits, FeedThrough, Info, Packet, PacketKind, ValueKind, rest_name,
+};
 use powerbond_core::units::Unit;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,8 +27,8 @@ pub(crate) struct Port {
 
 /// The engine's view of an FMU.
 ///
-/// All numeric variables are in it: reals, integers, booleans and enumerations, all of them as `f64`. Strings and
-/// binaries are packets; clocks are in the description only. Elements of arrays are called `x[1]` or `a[1,2]`.
+/// All numeric variables are in it: reals, integers, booleans and enumerations, all of them as `f64`, those of 64 bits as two.
+/// Strings and binaries are packets; clocks are in the description only. Elements of arrays are called `x[1]` or `a[1,2]`.
 pub(crate) struct Ports {
     /// For each variable of `info` its place in the FMU.
     pub places: Vec<Port>,
@@ -65,6 +67,8 @@ impl Ports {
                 variables.push(as_engine_variable(description, variable, element, &shape));
             }
         }
+        // The rest of an integer has the same place in the FMU; it comes after all others.
+        let rests: Vec<Option<usize>> = add_rests(description, &mut variables, &mut places);
         let (mut packets, mut packet_places) = (Vec::new(), Vec::new());
         for (v, variable) in description.variables.iter().enumerate() {
             let Some(kind) = packet_kind(variable) else { continue };
@@ -75,7 +79,7 @@ impl Ports {
                 packets.push(Packet { name, causality: causality(variable), kind: kind.clone() });
             }
         }
-        let feed_through = expand(description, &first, &sizes);
+        let feed_through = with_rests(expand(description, &first, &sizes), &rests);
         let info = Info { kind: kind.to_owned(), variables, feed_through, capabilities };
         Ok(Ports { places, sizes, info: Arc::new(info), packets, packet_places })
     }
@@ -113,8 +117,66 @@ fn as_engine_variable(
         discrete: variable.variability != Variability::Continuous,
         settable: variable.causality == Causality::Input
             || variable.causality == Causality::Parameter && variable.variability == Variability::Tunable,
+        digits: match variable.kind {
+            Kind::Int64 => Digits::First { signed: true },
+            Kind::UInt64 => Digits::First { signed: false },
+            _ => Digits::All,
+        },
         description: variable.description.to_string(),
     }
+}
+
+/// Adds a variable for the rest of every integer of 64 bits, and tells which: for every variable its rest.
+fn add_rests(
+    description: &ModelDescription,
+    variables: &mut Vec<subsystem::Variable>,
+    places: &mut Vec<Port>,
+) -> Vec<Option<usize>> {
+    let mut rests = vec![None; variables.len()];
+    for (v, rest) in rests.iter_mut().enumerate() {
+        if variables[v].digits == Digits::All {
+            continue;
+        }
+        let Port { variable, element } = places[v];
+        *rest = Some(variables.len());
+        places.push(places[v]);
+        variables.push(subsystem::Variable {
+            name: rest_name(&variables[v].name),
+            start: start_rest(&description.variables[variable as usize], element),
+            unit: None,
+            min: f64::NEG_INFINITY,
+            max: f64::INFINITY,
+            settable: false,
+            digits: Digits::Rest,
+            ..variables[v].clone()
+        });
+    }
+    rests
+}
+
+/// What the start value of an element is more than the nearest number of the engine.
+fn start_rest(variable: &Variable, element: u32) -> f64 {
+    let value = match &variable.start {
+        Some(Value::List(items)) => items.get(element as usize),
+        other => other.as_ref(),
+    };
+    match value {
+        Some(Value::Integer(i)) => (i - *i as f64 as i128) as f64,
+        _ => 0.0,
+    }
+}
+
+/// Feed-through of integers in two parts: both of an output may follow both of an input.
+fn with_rests(feed_through: FeedThrough, rests: &[Option<usize>]) -> FeedThrough {
+    let FeedThrough::Declared(mut pairs) = feed_through else { return FeedThrough::Unknown };
+    for k in 0..pairs.len() {
+        let (output, input) = pairs[k];
+        let (second_output, second_input) = (rests[output], rests[input]);
+        pairs.extend(second_output.map(|o| (o, input)));
+        pairs.extend(second_input.map(|i| (output, i)));
+        pairs.extend(second_output.zip(second_input));
+    }
+    FeedThrough::Declared(pairs)
 }
 
 fn causality(variable: &Variable) -> subsystem::Causality {

@@ -8,7 +8,7 @@ use crate::packets::Cell;
 use crate::ports::Ports;
 use crate::settings::Setting;
 use crate::status::OK;
-use powerbond_core::subsystem::SubsystemError;
+use powerbond_core::subsystem::{Digits, SubsystemError};
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -75,10 +75,41 @@ pub(crate) struct Group {
     values: Numbers,
     /// Places in the engine's slice and in `values`.
     map: Vec<(u32, u32)>,
+    /// Integers of 64 bits.
+    wide: Vec<Wide>,
     /// They change at events only, where event mode is used.
     discrete: bool,
     /// The FMU has `values`.
     known: bool,
+}
+
+/// An integer that is the sum of two numbers of the engine.
+#[derive(Clone, Copy, Default)]
+struct Wide {
+    /// The place in the group's values.
+    element: u32,
+    /// The places in the engine's slice of the nearest number and of the rest, where they take part.
+    first: Option<u32>,
+    rest: Option<u32>,
+}
+
+impl Wide {
+    /// The integer that the engine has.
+    fn whole(&self, values: &[f64]) -> i128 {
+        let part = |place: Option<u32>| place.map_or(0, |place| values[place as usize].round() as i128);
+        part(self.first).saturating_add(part(self.rest))
+    }
+
+    /// Gives the engine its two parts.
+    fn share(&self, whole: i128, values: &mut [f64]) {
+        let nearest = whole as f64;
+        if let Some(first) = self.first {
+            values[first as usize] = nearest;
+        }
+        if let Some(rest) = self.rest {
+            values[rest as usize] = (whole - nearest as i128) as f64;
+        }
+    }
 }
 
 /// What the FMU has for a group of variables, if it has that.
@@ -121,7 +152,7 @@ impl Route {
     /// Reads what the FMU has for the elements of arrays that the engine does not set: arrays are set as a whole.
     pub fn fill_gaps(&mut self, machine: &Machine) -> Result<(), SubsystemError> {
         let Route::Grouped(groups) = self else { return Ok(()) };
-        for group in groups.iter_mut().filter(|group| group.map.len() < group.values.len()) {
+        for group in groups.iter_mut().filter(|group| group.is_partial()) {
             let code = machine.calls.get(group.kind, &group.references, &mut group.values);
             machine.check(code, machine.calls.accessors(group.kind).0)?;
         }
@@ -180,6 +211,10 @@ impl Route {
                     .map
                     .iter()
                     .any(|&(from, to)| group.values.would_change(to as usize, values[from as usize]))
+                || group
+                    .wide
+                    .iter()
+                    .any(|wide| group.values.read_whole(wide.element as usize) != wide.whole(values))
         };
         groups.iter().filter(|group| group.discrete).any(changed)
     }
@@ -246,6 +281,9 @@ impl Group {
         for &(from, to) in &self.map {
             self.values.write(to as usize, values[from as usize]);
         }
+        for wide in &self.wide {
+            self.values.write_whole(wide.element as usize, wide.whole(values));
+        }
         let code = machine.calls.set(self.kind, &self.references, &self.values);
         if code != OK {
             machine.check(code, machine.calls.accessors(self.kind).1)?;
@@ -262,7 +300,16 @@ impl Group {
         for &(to, from) in &self.map {
             values[to as usize] = self.values.read(from as usize);
         }
+        for wide in &self.wide {
+            wide.share(self.values.read_whole(wide.element as usize), values);
+        }
         Ok(())
+    }
+
+    /// Whether there are elements that the engine does not set.
+    fn is_partial(&self) -> bool {
+        let wide = self.wide.iter().filter(|wide| wide.first.is_some()).count();
+        self.map.len() + wide < self.values.len()
     }
 
     /// Those of the bound variables that are `wanted`, all of type `kind`.
@@ -275,6 +322,7 @@ impl Group {
     ) -> Self {
         let mut offsets = BTreeMap::new();
         let (mut references, mut map, mut length) = (Vec::new(), Vec::new(), 0);
+        let mut wide: BTreeMap<u32, Wide> = BTreeMap::new();
         for (place, &v) in bound.iter().enumerate() {
             let port = ports.places[v];
             let variable = &description.variables[port.variable as usize];
@@ -286,9 +334,15 @@ impl Group {
                 length += ports.sizes[port.variable as usize];
                 length - ports.sizes[port.variable as usize]
             });
-            map.push((place as u32, offset + port.element));
+            let (place, element) = (place as u32, offset + port.element);
+            match ports.info.variables[v].digits {
+                Digits::All => map.push((place, element)),
+                Digits::First { .. } => wide.entry(element).or_default().first = Some(place),
+                Digits::Rest => wide.entry(element).or_default().rest = Some(place),
+            }
         }
+        let wide = wide.into_iter().map(|(element, wide)| Wide { element, ..wide }).collect();
         let values = Numbers::new(description.version, kind, length as usize);
-        Group { kind, references, values, map, discrete: false, known: false }
+        Group { kind, references, values, map, wide, discrete: false, known: false }
     }
 }

@@ -78,6 +78,7 @@ pub fn variable(name: &str, causality: Causality, unit: &str, description: &str)
         max: f64::INFINITY,
         discrete: false,
         settable: causality == Causality::Input,
+        digits: Default::default(),
         description: description.to_owned(),
     }
 }

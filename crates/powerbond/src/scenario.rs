@@ -47,12 +47,14 @@ pub enum Action {
 }
 
 /// A value of an event.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A number.
     Number(f64),
     /// True or false.
     Flag(bool),
+    /// An item of an enumeration.
+    Item(String),
 }
 
 /// In bytes; more is not a scenario.
@@ -127,7 +129,10 @@ fn read_action(event: &Table<'_>, kind: &At<String>) -> Result<Action, Error> {
         match (node.flag(), node.number()) {
             (Ok(flag), _) => Ok(flag.with(Value::Flag(flag.value))),
             (_, Ok(x)) => Ok(x.with(Value::Number(x.value))),
-            _ => node.expected("a finite number, `true` or `false`"),
+            _ => match node.text() {
+                Ok(item) => Ok(item.with(Value::Item(item.value.clone()))),
+                Err(_) => node.expected("a finite number, `true`, `false` or an item of an enumeration"),
+            },
         }
     };
     match kind.value.as_str() {

@@ -548,6 +548,10 @@ impl Session {
             (Causality::Input, Some(Column::Input(i))) => {
                 self.pending.inputs.retain(|(input, _)| *input != i);
                 self.pending.inputs.push((i, value));
+                if let Some(rest) = self.assembled.rest_of_input(i) {
+                    self.pending.inputs.retain(|(input, _)| *input != rest);
+                    self.pending.inputs.push((rest, 0.0));
+                }
                 Ok(())
             }
             _ if !found.settable => fail(match found.causality {

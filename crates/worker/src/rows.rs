@@ -2,7 +2,7 @@
 
 use crate::black_box::{BlackBox, TableHead};
 use powerbond::Error;
-use powerbond::table::{Backup, Backups, Format, recover};
+use powerbond::table::{Backup, Backups, FieldKind, Format, recover};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,16 +30,17 @@ impl Backups for Rings {
         self.black_box.set_folder(&std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()));
     }
 
-    fn table(&self, file: &Path, format: Format, columns: usize, bytes: u64) -> Option<Box<dyn Backup>> {
+    fn table(&self, file: &Path, format: Format, kinds: &[FieldKind], bytes: u64) -> Option<Box<dyn Backup>> {
         let file = std::path::absolute(file).ok()?;
         let head = self.place(&file)?;
-        let columns = columns.max(1);
+        let columns = kinds.len().max(1);
         let capacity = (RING / columns).max(MIN_ROWS);
         let number = Format::ALL.iter().position(|f| *f == format)? as u32 + 1;
         // While it is set up there is no such table.
         head.format.store(0, Ordering::Release);
         if head.columns.load(Ordering::Relaxed) != columns as u64 {
-            head.data.store(self.black_box.take(capacity.checked_mul(columns)?)? as u64, Ordering::Relaxed);
+            let words = (capacity + 1).checked_mul(columns)?;
+            head.data.store(self.black_box.take(words)? as u64, Ordering::Relaxed);
         }
         if !self.black_box.write(&head.file, file.as_os_str().as_encoded_bytes()) {
             return None;
@@ -50,8 +51,14 @@ impl Backups for Rings {
         head.current.store(0, Ordering::Relaxed);
         head.written[0][0].store(bytes, Ordering::Relaxed);
         head.written[0][1].store(0, Ordering::Relaxed);
+        let words = self.black_box.words(head.data.load(Ordering::Relaxed), (capacity + 1) * columns);
+        // The kinds of its columns come first.
+        let (first, words) = words.split_at_checked(columns)?;
+        for (word, kind) in first.iter().zip(kinds) {
+            let number = FieldKind::ALL.iter().position(|k| k == kind).unwrap_or(0);
+            word.store(number as u64, Ordering::Relaxed);
+        }
         head.format.store(number, Ordering::Release);
-        let words = self.black_box.words(head.data.load(Ordering::Relaxed), capacity * columns);
         Some(Box::new(Ring { head, words, columns, capacity: capacity as u64, rows: 0, in_file: 0 }))
     }
 }
@@ -102,7 +109,10 @@ fn recover_table(black_box: &BlackBox, head: &TableHead) -> Result<(), Error> {
     }
     let columns = head.columns.load(Ordering::Relaxed) as usize;
     let capacity = head.capacity.load(Ordering::Relaxed).max(1);
-    let words = black_box.words(head.data.load(Ordering::Relaxed), columns * capacity as usize);
+    let words = black_box.words(head.data.load(Ordering::Relaxed), columns * (capacity as usize + 1));
+    let Some((kinds, words)) = words.split_at_checked(columns) else { return Ok(()) };
+    let kind = |w: &AtomicU64| FieldKind::ALL.get(w.load(Ordering::Relaxed) as usize).copied();
+    let kinds = kinds.iter().map(|w| kind(w).unwrap_or_default()).collect();
     let current = head.current.load(Ordering::Acquire).min(1) as usize;
     let [bytes, in_file] = [0, 1].map(|i| head.written[current][i].load(Ordering::Relaxed));
     let total = head.rows.load(Ordering::Acquire);
@@ -113,5 +123,5 @@ fn recover_table(black_box: &BlackBox, head: &TableHead) -> Result<(), Error> {
         words.iter().map(|w| f64::from_bits(w.load(Ordering::Relaxed))).collect::<Vec<f64>>()
     };
     let rows: Vec<Vec<f64>> = (first..total).map(row).collect();
-    recover(&file, format, bytes, rows.iter().map(Vec::as_slice))
+    recover(&file, format, bytes, kinds, rows.iter().map(Vec::as_slice))
 }

@@ -105,6 +105,41 @@ fn enumerations_are_fed_by_name() {
     let ran = lab.run(&[]);
     assert_eq!(ran.code, 3, "{}", ran.err);
     assert!(ran.err.contains("no item `midle`. Did you mean `middle`?"), "{}", ran.err);
+    lab.write("system.toml", edit(system, "\"middle\"", "5"));
+    let ran = lab.run(&[]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("system.toml:6:1: `a.gear` has no item with the value 5"), "{}", ran.err);
+}
+
+/// low is 1, middle 4 and high 9: the input starts with one name, a scenario overrides it by another one and releases it.
+#[test]
+fn enumerations_are_named_in_scenarios_and_typing_errors_in_tables_are_found() {
+    let lab = Lab::with(
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nstart = { gear = \"middle\" }\n",
+    );
+    place(&lab, "odd2", "a", |xml| xml);
+    let event = |time: f64, what: &str| format!("  - {{ time: {time}, model: a, variable: gear, {what} }}\n");
+    let scenario = |name: &str| {
+        let events = [event(0.3, &format!("action: override, value: {name}")), event(0.6, "action: reset")];
+        lab.write("s.yml", format!("events:\n{}{}", events[0], events[1]));
+        lab.run(&["--scenario", "s.yml"])
+    };
+    let ran = scenario("high");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let results = lab.results();
+    assert_eq!([0.1, 0.5, 0.9].map(|t| results.at(t, "a.given")), [4.0, 9.0, 4.0]);
+    for (name, says) in [
+        ("hihg", "`a.gear` has no item `hihg`. Did you mean `high`?"),
+        ("5", "5 is not a value of this type"),
+    ] {
+        let ran = scenario(name);
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        assert!(ran.err.contains("s.yml:2") && ran.err.contains(says), "{}", ran.err);
+    }
+    lab.write("in.csv", "time,gear\n0,low\n0.5,hgh\n");
+    let ran = lab.powerbond(&["run", "a", "--input", "in.csv"]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("in.csv:3: column `gear`: no item `hgh`. Did you mean `high`?"), "{}", ran.err);
 }
 
 /// 2⁵³ + 1 and 2⁶⁴ − 1 are no reals.
@@ -408,4 +443,76 @@ fn tiny_steps_are_announced_before_the_run() {
     });
     let ran = lab.powerbond(&["check", "small"]);
     assert!(ran.err.contains("the FMU proposes a step of 1e-9 s: 1e9 steps"), "{}", ran.err);
+}
+
+/// What `column` of `out/results.csv` says, as it is written.
+fn written(lab: &Lab, column: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(lab.dir.join("out/results.csv")).unwrap();
+    let mut lines = text.lines();
+    let place = lines.next().unwrap().split(',').position(|name| name == column).expect(column);
+    lines.map(|line| line.split(',').nth(place).unwrap().to_owned()).collect()
+}
+
+/// wide_out = wide + 1 and big_out = big. Numbers of double precision near 2⁶⁰ are 256 apart, near 2⁶⁴ 2048.
+#[test]
+fn integers_of_64_bits_keep_their_digits_from_end_to_end() {
+    let first = (1i64 << 60) + 1;
+    let system = |input: &str, more: &str| {
+        let lab = Lab::with(&format!(
+            "[simulation]\nstop = 0.4\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\nparameters = {{ big = {} }}\n\
+             [subsystems.b]\nfmu = \"a\"\n{more}[[connections]]\nfrom = \"a.wide_out\"\nto = \"b.wide\"\n\
+             [inputs]\n\"a.wide\" = {input}\n",
+            u64::MAX
+        ));
+        place(&lab, "events3", "a", |xml| xml);
+        lab
+    };
+    let constant = system(&first.to_string(), "");
+    constant.runs(&[]);
+    for (column, value) in
+        [("a.wide", first), ("a.wide_out", first + 1), ("b.wide", first + 1), ("b.wide_out", first + 2)]
+    {
+        let found = written(&constant, column);
+        assert!(found.iter().all(|text| *text == value.to_string()), "{column}: {found:?}, wanted {value}");
+    }
+    assert!(written(&constant, "a.big_out").iter().all(|text| *text == u64::MAX.to_string()));
+    let header = constant.results().header;
+    assert!(!header.iter().any(|name| name.contains("digits")), "{header:?}");
+    // A table: negative, and different in its last digits only.
+    let table = system("{ table = \"t.csv\" }", "");
+    table.write("t.csv", format!("time,a.wide\n0,{}\n0.2,{}\n", -first, -first - 1));
+    table.runs(&[]);
+    let found = written(&table, "b.wide_out");
+    assert_eq!((&found[0], found.last().unwrap()), (&(-first + 2).to_string(), &(-first + 1).to_string()));
+    // What is changed on the way is a number of double precision, and that is said.
+    let sum = system(
+        "1",
+        "[[connections]]\nfrom = \"a.wide_out\"\nto = \"c.wide\"\ngain = 2\n[subsystems.c]\nfmu = \"a\"\n",
+    );
+    let ran = sum.run(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let says = "`c.wide`: integers beyond 2^53 are rounded, since it has a gain or an offset";
+    assert!(ran.err.contains(says), "{}", ran.err);
+    assert!(written(&sum, "c.wide").iter().all(|text| text == "4"));
+}
+
+/// Coupled, an FMU that can neither go back nor have a second instance is stepped no further than it proposes, since nothing would show
+/// errors of its own steps. The method alone would come to longer steps, as it does where there may be two instances.
+#[test]
+fn a_proposed_step_is_the_longest_where_nothing_else_can_tell() {
+    let longest = |once: &str| {
+        let lab = Lab::with(
+            "[simulation]\nstop = 10.0\n[subsystems.a]\nfmu = \"a\"\n[subsystems.g]\nmodel = \"algebraic/gain\"\n\
+             parameters = { gain = -1 }\n[[connections]]\nfrom = \"a.x\"\nto = \"g.u\"\n[[connections]]\nfrom = \"g.y\"\nto = \"a.u\"\n",
+        );
+        place(&lab, "odd2", "a", |xml| {
+            let once = format!("modelIdentifier=\"odd2\" canBeInstantiatedOnlyOncePerProcess=\"{once}\"");
+            let xml = edit(&xml, "modelIdentifier=\"odd2\"", &once);
+            edit(&xml, "<ModelVariables>", "<DefaultExperiment stepSize=\"0.0005\"/><ModelVariables>")
+        });
+        lab.runs(&[]);
+        lab.summary()["step_size"]["max"].as_f64().unwrap()
+    };
+    assert!(longest("true") <= 0.0005);
+    assert!(longest("false") > 0.0005);
 }

@@ -68,8 +68,31 @@ pub struct Variable {
     /// It may be set while the run goes on ([`Subsystem::set`](crate::subsystem::Subsystem::set)): a tunable parameter, or an input
     /// that is not bound.
     pub settable: bool,
+    /// How many digits of it a number of the engine holds.
+    pub digits: Digits,
     /// One line for people.
     pub description: String,
+}
+
+/// How many digits of a variable a number of the engine holds. An integer of 64 bits has more, up to 20: the nearest number is one
+/// variable, and what is missing another one, [`rest_name`], so that their sum has all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Digits {
+    /// All.
+    #[default]
+    All,
+    /// The first 53 binary ones of an integer.
+    First {
+        /// It may be negative.
+        signed: bool,
+    },
+    /// Those that another variable lacks. It is connected and recorded with that one only.
+    Rest,
+}
+
+/// The name of the variable that holds what `variable` lacks.
+pub fn rest_name(variable: &str) -> String {
+    format!("{variable} (low digits)")
 }
 
 /// What a variable that is not numeric holds.

@@ -8,7 +8,8 @@ pub mod whole_steps;
 pub mod shared_inputs;
 
 pub use description::{
-    Binding, Capabilities, Causality, FeedThrough, Info, Packet, PacketKind, ValueKind, Variable,
+    Binding, Capabilities, Causality, Digits, FeedThrough, Info, Packet, PacketKind, ValueKind, Variable,
+    rest_name,
 };
 pub use snapshot::StateSnapshot;
 

@@ -6,12 +6,12 @@ use super::scenario::Effects;
 use super::shares::Shares;
 use super::subsystems::{self, SharedLog, Trials};
 use super::timing::{Timed, Timing};
-use super::{declared, open_ends, rest};
+use super::{declared, open_ends, rest, wide};
 use crate::Error;
 use crate::error::Collector;
 use crate::number::short;
 use crate::source::At;
-use crate::system::{BondPort, SimulatorSpec, System, Tables, misfit, open_fmu};
+use crate::system::{BondPort, SimulatorSpec, System, Tables, items_of, misfit, open_fmu};
 use powerbond_core::network::{BondSpec, Names, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::subsystem::{Causality, Setup, ValueKind};
 use powerbond_core::time::signal::Signal;
@@ -53,7 +53,8 @@ impl<'a> Coupled<'a> {
         };
         let builder =
             couple(system, &shares, builder, &mut effects, experiment, &mut problems, &mut warnings);
-        let builder = recorded.iter().cloned().fold(builder, NetworkBuilder::record);
+        let rests = wide::records(&builder, &recorded);
+        let builder = recorded.iter().cloned().chain(rests).fold(builder, NetworkBuilder::record);
         let built = builder.build().map_err(|errors| system.refused(&errors));
         let built = problems.keep(built);
         let (network, names) = problems.finish_some(built)?;
@@ -104,10 +105,7 @@ fn items_of_inputs(system: &System) -> Result<Tables, Error> {
         let spec = specs.place(name.value.subsystem.as_str()).map(|s| &system.subsystems[s].simulator);
         if let Some(SimulatorSpec::Fmu(path, _)) = spec {
             let fmu = open_fmu(system.folder(), path)?;
-            let description = fmu.description();
-            let variable = description.find(&name.value.variable).map(|v| &description.variables[v]);
-            let items = variable.and_then(|v| description.type_of(v)).map_or(&[][..], |t| &t.items);
-            let items = items.iter().map(|item| (item.name.to_string(), item.value as f64)).collect();
+            let items = items_of(fmu.description(), &name.value.variable);
             tables.know_items(signal, system.folder(), &name.value, items);
         }
     }
@@ -158,9 +156,11 @@ fn couple(
     problems: &mut Collector,
     warnings: &mut Vec<String>,
 ) -> NetworkBuilder {
-    for c in &system.connections {
-        builder = shares.split(c).into_iter().fold(builder, NetworkBuilder::connection);
-    }
+    // Connections of rests come after all others, which are known by their places.
+    let specs: Vec<_> = system.connections.iter().flat_map(|c| shares.split(c)).collect();
+    let (rests, rounded) = wide::connections(system, &builder, &specs);
+    warnings.extend(rounded);
+    builder = specs.into_iter().chain(rests).fold(builder, NetworkBuilder::connection);
     for event in system.scenario.iter().flat_map(|scenario| &scenario.events) {
         if shares.is_shared(&event.variable.value) {
             let message = format!(
@@ -172,6 +172,7 @@ fn couple(
     }
     let mut tables = problems.keep_or(Tables::default(), items_of_inputs(system));
     for (name, signal) in &system.inputs {
+        let rest = tables.rest(signal, system.folder(), &name.value);
         let signal = tables.signal(signal, system.folder(), &name.value);
         // Goes on with something, so that nothing else is missed.
         let mut signal = problems.keep_or(Signal::Constant(0.0), signal);
@@ -184,12 +185,25 @@ fn couple(
         }
         let tunable = variable.filter(|(_, v)| v.causality == Causality::Local && v.settable);
         let tunable = tunable.map(|(place, v)| (place, v.start));
+        let is_wide = wide::is_wide(&builder, &name.value);
         if let Some(x) = misfit(&signal, kind) {
             let message =
                 format!("`{}` is {}; {} is not a value of this type", name.value, kind.noun(), short(x));
             problems.add(Error::input(name.place(), message));
         }
+        if let Some(x) = tables.no_item(&name.value, &signal) {
+            let message = format!("`{}` has no item with the value {}", name.value, short(x));
+            problems.add(Error::input(name.place(), message));
+        }
+        let rest = rest.filter(|_| is_wide && !wide::is_changed(system, &name.value));
         match tunable {
+            Some(_) if rest.is_some() => {
+                let message = format!(
+                    "`{}` is a tunable parameter: integers beyond 2^53 cannot be set during the run",
+                    name.value
+                );
+                problems.add(Error::input(name.place(), message));
+            }
             Some(tunable) => {
                 let tuned = effects.tune(&name.value, tunable, &signal, experiment);
                 let message = || {
@@ -200,7 +214,12 @@ fn couple(
                 };
                 problems.keep(tuned.ok_or_else(|| Error::input(name.place(), message())));
             }
-            None => builder = builder.external(name.value.clone(), effects.change(&name.value, signal)),
+            None => {
+                builder = builder.external(name.value.clone(), effects.change(&name.value, signal));
+                if let Some(rest) = rest {
+                    builder = builder.external(wide::rest_of(&name.value), rest);
+                }
+            }
         }
     }
     let forced = effects.inputs(system);

@@ -77,10 +77,12 @@ impl Coupled<'_> {
         );
         let changes = effects.changes(network, names, warnings);
         let settings = Settings { changes, quantum, refresh: refresh.clone(), ..self.settings() };
+        let (columns, rests) = columns(&self.names, self.recorded);
         Ok(Assembled {
             refreshed: refresh,
             ports: port_names(&self.network, &self.names),
-            columns: columns(&self.names, self.recorded),
+            columns,
+            rests,
             engine: Engine::new(self.network, policies, settings),
             names: self.names,
             method,

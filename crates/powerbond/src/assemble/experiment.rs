@@ -316,7 +316,9 @@ const DEFAULT_STEPS: f64 = 1000.0;
 
 /// The constant step of a run of `duration` without a step of its own.
 pub(super) fn default_step(network: &Network, duration: f64) -> f64 {
-    whole_steps(network, duration / DEFAULT_STEPS)
+    let longest =
+        network.members.iter().filter_map(|m| m.capabilities.max_step).fold(f64::INFINITY, f64::min);
+    whole_steps(network, longest.min(duration / DEFAULT_STEPS))
 }
 
 /// A step that is a multiple of what a subsystem steps in, at most `step` if that is possible.

@@ -8,6 +8,7 @@ mod timing;
 mod scenario;
 mod shares;
 mod record;
+mod wide;
 mod open_ends;
 mod coupled;
 mod rest;
@@ -26,6 +27,7 @@ use crate::Error;
 use crate::catalogue::{Class, Method};
 use crate::error::Collector;
 use crate::system::System;
+use crate::table::FieldKind;
 use coupled::Coupled;
 use experiment::Experiment;
 use powerbond_core::hold::InputFeed;
@@ -33,7 +35,7 @@ use powerbond_core::network::{Names, VariableName};
 use powerbond_core::observe::verdict::Verdict;
 use powerbond_core::observe::{Both, Observer};
 use powerbond_core::run::{Engine, Outcome};
-use powerbond_core::subsystem::{ValueKind, Variable};
+use powerbond_core::subsystem::{Digits, ValueKind, Variable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -58,6 +60,8 @@ pub struct Assembled {
     pub ports: Vec<Vec<String>>,
     /// What is recorded, by name and place.
     pub columns: Vec<(VariableName, Column)>,
+    /// For each of them the rest of an integer of 64 bits.
+    pub rests: Vec<Option<Column>>,
     /// The method with every knob as it is used.
     pub method: Method,
     /// Names of the estimators; the first one drives the step size.
@@ -107,6 +111,21 @@ impl Assembled {
             Column::Output(o) => network.output_variable(o),
             Column::Probe(p) => network.probe_variable(p),
         }
+    }
+
+    /// What a column of results holds.
+    pub(crate) fn field_kind(&self, column: Column) -> FieldKind {
+        match self.variable(column).digits {
+            Digits::First { signed: true } => FieldKind::Int64,
+            Digits::First { signed: false } => FieldKind::UInt64,
+            Digits::All | Digits::Rest => FieldKind::Real,
+        }
+    }
+
+    /// The input that holds the rest of input `i`, if there is one.
+    pub(crate) fn rest_of_input(&self, i: usize) -> Option<usize> {
+        let rest = wide::rest_of(&self.names.inputs[i]);
+        self.names.inputs.iter().position(|name| *name == rest)
     }
 
     /// Whether a variable changes at events only, so that there is nothing between two of its values.

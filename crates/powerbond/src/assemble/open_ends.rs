@@ -5,7 +5,7 @@ use crate::number::short;
 use crate::source::At;
 use crate::system::{SubsystemSpec, System};
 use powerbond_core::network::{NetworkBuilder, VariableName};
-use powerbond_core::subsystem::{Causality, Variable};
+use powerbond_core::subsystem::{Causality, Digits, Variable};
 use powerbond_core::time::signal::Signal;
 use powerbond_core::units::Conversion;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,8 @@ pub fn unfed(system: &System, builder: &NetworkBuilder, forced: &[VariableName])
     let mut open = Vec::new();
     for (subsystem, simulator) in builder.subsystems() {
         let set = specs.get(subsystem).map_or_else(BTreeSet::new, |spec| given(spec));
-        for variable in simulator.info().variables.iter().filter(|v| v.causality == Causality::Input) {
+        let variables = simulator.info().variables.iter().filter(|v| v.digits != Digits::Rest);
+        for variable in variables.filter(|v| v.causality == Causality::Input) {
             let name = VariableName::new(subsystem, &variable.name);
             if !fed.contains(&name) && !sets(&set, &variable.name) {
                 open.push(format!("`{name}` (start value {})", start(variable)));

@@ -1,13 +1,13 @@
 //! What is recorded, by the names that tables give it.
 
-use super::Column;
+use super::{Column, wide};
 use crate::Error;
 use crate::error::Collector;
 use crate::glob;
 use crate::source::At;
 use crate::system::{Record, SimulatorSpec, System};
 use powerbond_core::network::{NameIndex, Names, Network, NetworkBuilder, VariableName};
-use powerbond_core::subsystem::{Causality, Subsystem};
+use powerbond_core::subsystem::{Causality, Digits, Subsystem};
 use powerbond_core::suggest::hint;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -51,7 +51,7 @@ fn by_default<'a>(
     builder.subsystems().flat_map(move |(name, simulator)| {
         let spec = specs.place(name).map(|s| &system.subsystems[s].simulator);
         let all = !matches!(spec, Some(SimulatorSpec::Fmu(..)));
-        let variables = simulator.info().variables.iter();
+        let variables = simulator.info().variables.iter().filter(|v| v.digits != Digits::Rest);
         let recorded = variables.filter(move |v| all || v.causality != Causality::Local);
         recorded.map(move |v| VariableName::new(name, &v.name))
     })
@@ -73,7 +73,8 @@ impl Offered {
         let (mut names, mut of_subsystem) = (Vec::new(), Vec::new());
         for (name, simulator) in builder.subsystems() {
             let first = names.len();
-            names.extend(simulator.info().variables.iter().map(|v| VariableName::new(name, &v.name)));
+            let variables = simulator.info().variables.iter().filter(|v| v.digits != Digits::Rest);
+            names.extend(variables.map(|v| VariableName::new(name, &v.name)));
             of_subsystem.push(first..names.len());
         }
         let texts: Vec<String> = names.iter().map(VariableName::to_string).collect();
@@ -112,8 +113,11 @@ impl Offered {
     }
 }
 
-/// Where the values of variables are found.
-pub(super) fn columns(names: &Names, recorded: Vec<VariableName>) -> Vec<(VariableName, Column)> {
+/// What is recorded, and the rests of what is an integer of 64 bits.
+pub(super) type Columns = (Vec<(VariableName, Column)>, Vec<Option<Column>>);
+
+/// Where the values of variables and their rests are found.
+pub(super) fn columns(names: &Names, recorded: Vec<VariableName>) -> Columns {
     let [outputs, inputs, probes] = [&names.outputs, &names.inputs, &names.probes]
         .map(|list| list.iter().collect::<NameIndex<&VariableName>>());
     let column = |name: &VariableName| {
@@ -121,7 +125,13 @@ pub(super) fn columns(names: &Names, recorded: Vec<VariableName>) -> Vec<(Variab
         let input = || inputs.place(name).map(Column::Input);
         output.or_else(input).or_else(|| probes.place(name).map(Column::Probe))
     };
-    recorded.into_iter().filter_map(|name| column(&name).map(|c| (name, c))).collect()
+    let found: Vec<_> = recorded.into_iter().filter_map(|name| column(&name).map(|c| (name, c))).collect();
+    // Names of rests are not made up for every one of many thousands of variables.
+    let lists = [&names.outputs, &names.inputs, &names.probes];
+    let any = lists.iter().any(|list| list.iter().any(wide::is_rest));
+    let rest = |name: &VariableName| if any { column(&wide::rest_of(name)) } else { None };
+    let rests = found.iter().map(|(name, _)| rest(name)).collect();
+    (found, rests)
 }
 
 /// Ports by the name of their subsystem; with a number where it has several in one bond.

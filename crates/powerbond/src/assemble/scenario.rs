@@ -5,7 +5,7 @@ use crate::Error;
 use crate::number::short;
 use crate::scenario::{Action, Event, Scenario, Value};
 use crate::source::At;
-use crate::system::{SimulatorSpec, System, open_fmu};
+use crate::system::{Given, Items, SimulatorSpec, System, items_of, open_fmu};
 use powerbond_core::network::{NameIndex, Names, Network, NetworkBuilder, Row, VariableName};
 use powerbond_core::run::{Change, ParameterChange};
 use powerbond_core::subsystem::{Causality, ValueKind, Variable};
@@ -65,7 +65,9 @@ impl Effects {
                 ));
             }
             let name = event.variable.value.clone();
-            effects.push(Effect { time, name, target: target.0, modifier: modifier(event, target.1)? });
+            let (target, kind) = target;
+            let items = items(system, &specs, &event.variable.value)?;
+            effects.push(Effect { time, name, target, modifier: modifier(event, kind, &items)? });
         }
         // Events at one time happen in the order of the file.
         effects.sort_by(|a, b| a.time.total_cmp(&b.time));
@@ -238,16 +240,25 @@ fn changed(row: &Row, input: Modifier, outputs: &[Modifier]) -> Row {
     new
 }
 
-fn modifier(event: &Event, kind: ValueKind) -> Result<Modifier, Error> {
-    let number = |value: &At<Value>| match (value.value, kind) {
-        (Value::Flag(b), ValueKind::Boolean) => Ok(f64::from(u8::from(b))),
-        (Value::Number(x), ValueKind::Boolean) if x == 0.0 || x == 1.0 => Ok(x),
-        (Value::Number(x), ValueKind::Real) => Ok(x),
-        (Value::Number(x), ValueKind::Integer | ValueKind::Enumeration) if x.fract() == 0.0 => Ok(x),
+fn modifier(event: &Event, kind: ValueKind, items: &Items) -> Result<Modifier, Error> {
+    let is_item = |x: f64| items.is_empty() || items.values().any(|item| *item == x);
+    let number = |value: &At<Value>| match (&value.value, kind) {
+        (Value::Flag(b), ValueKind::Boolean) => Ok(f64::from(u8::from(*b))),
+        (Value::Number(x), ValueKind::Boolean) if *x == 0.0 || *x == 1.0 => Ok(*x),
+        (Value::Number(x), ValueKind::Real) => Ok(*x),
+        (Value::Number(x), ValueKind::Integer) if x.fract() == 0.0 => Ok(*x),
+        (Value::Number(x), ValueKind::Enumeration) if x.fract() == 0.0 && is_item(*x) => Ok(*x),
+        (Value::Item(name), ValueKind::Enumeration) if items.contains_key(name) => Ok(items[name]),
+        (Value::Item(name), ValueKind::Enumeration) => {
+            let hint = hint(name, items.keys().map(String::as_str));
+            let message = format!("`{}` has no item `{name}`.{hint}", event.variable.value);
+            Err(Error::input(value.place(), message))
+        }
         (found, _) => {
             let found = match found {
-                Value::Number(x) => short(x),
+                Value::Number(x) => short(*x),
                 Value::Flag(b) => b.to_string(),
+                Value::Item(name) => format!("\"{name}\""),
             };
             let message =
                 format!("`{}` is {}; {found} is not a value of this type", event.variable.value, kind.noun());
@@ -304,14 +315,16 @@ fn target(
     let target = match found.causality {
         Causality::Output => Target::Output,
         Causality::Input if connected.contains(&event.variable.value) => Target::Fed,
-        Causality::Input => Target::Free(start_of(spec, found)),
+        Causality::Input => {
+            Target::Free(start_of(spec, found, &items(system, specs, &event.variable.value)?))
+        }
         Causality::Local => match &spec.simulator {
             SimulatorSpec::Fmu(path, _) => {
                 let fmu = open_fmu(system.folder(), path)?;
                 Target::Parameter(v, parameter(fmu.description(), spec, event, found)?)
             }
             // Whether it can be set is known to the program alone.
-            SimulatorSpec::Own(_) => Target::Parameter(v, start_of(spec, found)),
+            SimulatorSpec::Own(_) => Target::Parameter(v, start_of(spec, found, &Items::new())),
             SimulatorSpec::Model(_) => {
                 return fail(format!(
                     "`{}` is computed by the model; events change inputs, outputs and tunable parameters",
@@ -323,10 +336,24 @@ fn target(
     Ok((target, found.kind))
 }
 
+/// The items of a variable of an FMU that is an enumeration; none of others.
+fn items(system: &System, specs: &NameIndex<&str>, name: &VariableName) -> Result<Items, Error> {
+    match specs.place(name.subsystem.as_str()).map(|s| &system.subsystems[s].simulator) {
+        Some(SimulatorSpec::Fmu(path, _)) => {
+            Ok(items_of(open_fmu(system.folder(), path)?.description(), &name.variable))
+        }
+        _ => Ok(Items::new()),
+    }
+}
+
 /// The start value of an input that nothing feeds.
-fn start_of(spec: &crate::system::SubsystemSpec, variable: &Variable) -> f64 {
+fn start_of(spec: &crate::system::SubsystemSpec, variable: &Variable, items: &Items) -> f64 {
     let given = spec.parameters.iter().chain(&spec.start).rev().find(|(name, _)| name.value == variable.name);
-    given.and_then(|(_, value)| value.number()).unwrap_or(variable.start)
+    let number = |value: &Given| match value {
+        Given::Text(name) | Given::Typed(name) if items.contains_key(name) => Some(items[name]),
+        other => other.number(),
+    };
+    given.and_then(|(_, value)| number(value)).unwrap_or(variable.start)
 }
 
 /// The value at the start of a parameter that may be changed while the FMU runs.
@@ -353,5 +380,5 @@ fn parameter(
             "`{name}` is a parameter that is not tunable: it cannot change while the FMU runs"
         ));
     }
-    Ok(start_of(spec, variable))
+    Ok(start_of(spec, variable, &items_of(description, &name.variable)))
 }

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::assemble::{Assembled, Column};
 use crate::system::Record;
-use crate::table::{Backups, Field, Flusher, Format, Metadata, Table, Writer};
+use crate::table::{Backups, Field, FieldKind, Flusher, Format, Metadata, Table, Writer};
 use powerbond_core::energy::Port;
 use powerbond_core::network::VariableName;
 use powerbond_core::observe::{Details, EventView, Flow, Observer, StartView, StepReport};
@@ -17,6 +17,8 @@ use std::path::PathBuf;
 /// On a grid there is one, with the limits from the right.
 pub struct Recorder {
     columns: Vec<Column>,
+    /// Integers of 64 bits: their columns, the rests of these, and what they are.
+    wide: Vec<(usize, Option<Column>, FieldKind)>,
     /// Dropped before the writers.
     _flusher: Option<Flusher>,
     results: Rows,
@@ -204,6 +206,8 @@ pub struct Tables {
 /// A table while it is filled.
 struct Rows {
     row: Vec<f64>,
+    /// Columns of integers, which are in a row by their bits.
+    integers: Vec<(usize, FieldKind)>,
     file: Option<Writer>,
     memory: Option<Table>,
     seen_by: Option<Row>,
@@ -217,13 +221,16 @@ impl Rows {
     }
 
     fn end_row(&mut self) -> Result<(), Error> {
+        let done = self.file.as_mut().map_or(Ok(()), |file| file.row(self.row.iter().copied()));
+        for &(column, kind) in &self.integers {
+            self.row[column] = kind.integer(self.row[column]).map_or(f64::NAN, |whole| whole as f64);
+        }
         if let Some(table) = &mut self.memory {
             table.columns.iter_mut().zip(&self.row).for_each(|(column, &x)| column.push(x));
         }
         if let Some(seen_by) = &mut self.seen_by {
             self.stopped |= seen_by(&self.row) == Flow::Stop;
         }
-        let done = self.file.as_mut().map_or(Ok(()), |file| file.row(self.row.iter().copied()));
         self.row.clear();
         done
     }
@@ -255,6 +262,7 @@ impl Recorder {
             };
             Ok::<_, Error>(Rows {
                 row: Vec::with_capacity(fields.len()),
+                integers: integers(fields),
                 file: sinks.files.map(file).transpose()?,
                 memory: sinks.memory.then(|| Table::of(fields)),
                 seen_by,
@@ -297,6 +305,7 @@ impl Recorder {
         let (n, bonds) = (assembled.columns.len(), assembled.names.bonds.len());
         Ok(Recorder {
             columns: assembled.columns.iter().map(|(_, c)| *c).collect(),
+            wide: wide(assembled),
             _flusher: flusher,
             results,
             energy,
@@ -406,12 +415,17 @@ impl Recorder {
     }
 
     fn gather(&mut self, inputs: &[f64], outputs: &[f64], probes: &[f64]) {
+        let at = |column: Column| match column {
+            Column::Input(i) => inputs[i],
+            Column::Output(i) => outputs[i],
+            Column::Probe(i) => probes[i],
+        };
         for (value, column) in self.current.iter_mut().zip(&self.columns) {
-            *value = match *column {
-                Column::Input(i) => inputs[i],
-                Column::Output(i) => outputs[i],
-                Column::Probe(i) => probes[i],
-            };
+            *value = at(*column);
+        }
+        for &(k, rest, kind) in &self.wide {
+            let rest = rest.map_or(0, |rest| at(rest) as i128);
+            self.current[k] = kind.value(self.current[k].round() as i128 + rest);
         }
     }
 
@@ -533,8 +547,23 @@ pub fn numbered(estimators: &[&str]) -> Vec<String> {
 
 /// Columns of the table of results.
 pub fn results_fields(assembled: &Assembled) -> Vec<Field> {
-    let one = |(name, column): &(VariableName, Column)| Field::new(name.to_string(), assembled.unit(*column));
+    let one = |(name, column): &(VariableName, Column)| {
+        Field::new(name.to_string(), assembled.unit(*column)).of_kind(assembled.field_kind(*column))
+    };
     std::iter::once(Field::new("time", "s")).chain(assembled.columns.iter().map(one)).collect()
+}
+
+/// Columns of integers, with what they are.
+fn integers(fields: &[Field]) -> Vec<(usize, FieldKind)> {
+    let kinds = fields.iter().map(|field| field.kind).enumerate();
+    kinds.filter(|(_, kind)| *kind != FieldKind::Real).collect()
+}
+
+/// Recorded integers of 64 bits, with their rests and what they are.
+fn wide(assembled: &Assembled) -> Vec<(usize, Option<Column>, FieldKind)> {
+    let columns = assembled.columns.iter().zip(&assembled.rests).enumerate();
+    let kinds = columns.map(|(k, ((_, column), rest))| (k, *rest, assembled.field_kind(*column)));
+    kinds.filter(|(_, _, kind)| *kind != FieldKind::Real).collect()
 }
 
 /// Columns of the table of energies; `owners` are the subsystems with ports.

@@ -217,6 +217,12 @@ impl<'a> Node<'a> {
         (n.unsigned_abs() > u128::from(LONGEST_IN_A_REAL)).then(|| n.to_string())
     }
 
+    /// An integer that a real cannot hold.
+    pub fn long_integer(&self) -> Option<i128> {
+        let Value::Number { whole: Some(n), .. } = self.item.value else { return None };
+        (n as f64 as i128 != n).then_some(n)
+    }
+
     /// A finite number.
     pub fn number(&self) -> Result<At<f64>, Error> {
         let x = self.any_number()?;

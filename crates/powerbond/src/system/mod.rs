@@ -26,7 +26,7 @@ pub use factory::{Factory, Models, Order, SharedFactory};
 pub(crate) use fmu::open_fmu;
 pub use signals::SignalSpec;
 pub(crate) use signals::Tables;
-pub(crate) use signals::misfit;
+pub(crate) use signals::{Items, items_of, misfit};
 pub(crate) use sound::check_subsystem_name;
 pub use verdict::{VerdictSpec, Verify};
 

@@ -2,11 +2,13 @@
 
 use crate::Error;
 use crate::source::{At, Node};
-use crate::table::Table;
+use crate::table::{Table, csv};
 use powerbond_core::network::VariableName;
 use powerbond_core::subsystem::ValueKind;
 use powerbond_core::suggest::hint;
 use powerbond_core::time::signal::Signal;
+use powerbond_fmi::description::ModelDescription;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +18,8 @@ use std::sync::Arc;
 #[allow(missing_docs)] // As in `powerbond_core::time::signal::Signal`.
 pub enum SignalSpec {
     Constant(f64),
+    /// An integer with more digits than a real has.
+    Integer(i128),
     /// An item of an enumeration.
     Item(At<String>),
     Step {
@@ -52,6 +56,7 @@ impl std::fmt::Debug for SignalSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             SignalSpec::Constant(x) => write!(f, "Constant({x})"),
+            SignalSpec::Integer(n) => write!(f, "Integer({n})"),
             SignalSpec::Item(name) => write!(f, "Item({})", name.value),
             SignalSpec::Step { time, from, to } => write!(f, "Step({from} to {to} at {time} s)"),
             SignalSpec::Ramp { start, end, from, to } => {
@@ -99,6 +104,9 @@ impl SignalSpec {
         }
         if node.is_text() {
             return Ok(SignalSpec::Item(node.text()?));
+        }
+        if let Some(n) = node.long_integer() {
+            return Ok(SignalSpec::Integer(n));
         }
         if !node.is_table() {
             return Ok(SignalSpec::Constant(node.number()?.value));
@@ -167,7 +175,14 @@ impl SignalSpec {
 }
 
 /// Items of an enumeration by name.
-type Items = BTreeMap<String, f64>;
+pub type Items = BTreeMap<String, f64>;
+
+/// The items of a variable of an FMU that is an enumeration; none of others.
+pub fn items_of(description: &ModelDescription, variable: &str) -> Items {
+    let variable = description.find(variable).map(|v| &description.variables[v]);
+    let items = variable.and_then(|v| description.type_of(v)).map_or(&[][..], |t| &t.items);
+    items.iter().map(|item| (item.name.to_string(), item.value as f64)).collect()
+}
 
 /// The tables of a system, each read once, whatever it feeds.
 #[derive(Default)]
@@ -193,6 +208,12 @@ impl Tables {
         self.inputs.insert(input.clone(), items);
     }
 
+    /// The first value of a signal that is no item of the enumeration that it feeds.
+    pub fn no_item(&self, input: &VariableName, signal: &Signal) -> Option<f64> {
+        let items = self.inputs.get(input)?;
+        values(signal).iter().copied().find(|x| !items.values().any(|item| item == x))
+    }
+
     /// The signal; tables are relative to `folder`. `input` names the column if none is given.
     pub fn signal(
         &mut self,
@@ -202,6 +223,7 @@ impl Tables {
     ) -> Result<Signal, Error> {
         Ok(match spec {
             SignalSpec::Constant(value) => Signal::Constant(*value),
+            SignalSpec::Integer(n) => Signal::Constant(*n as f64),
             SignalSpec::Item(name) => {
                 let items = self.inputs.get(input);
                 match items.and_then(|items| items.get(&name.value)) {
@@ -242,6 +264,33 @@ impl Tables {
     }
 }
 
+impl Tables {
+    /// What a signal of integers is more than [`Tables::signal`], if it is.
+    pub fn rest(&mut self, spec: &SignalSpec, folder: &Path, input: &VariableName) -> Option<Signal> {
+        match spec {
+            SignalSpec::Integer(n) => Some(Signal::Constant((n - *n as f64 as i128) as f64)),
+            SignalSpec::Table { file, column, .. } => {
+                // What is wrong with the file is said where its values are read.
+                let table = self.table(&folder.join(&file.value)).ok()?;
+                let input = input.to_string();
+                let column = chosen(&table, column.as_ref().map_or(&input, |c| &c.value), column.is_some())?;
+                let mut values = vec![0.0; table.rows()];
+                let rests = table.rests.iter().filter(|rest| rest.column == column);
+                rests.for_each(|rest| values[rest.row] = rest.value);
+                let any = values.iter().any(|value| *value != 0.0);
+                any.then(|| Signal::Table { times: table.columns[0].clone(), values, linear: false })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The column of a table that is called `wanted`; a table of two columns needs no name, unless one is `given`.
+fn chosen(table: &Table, wanted: &str, given: bool) -> Option<usize> {
+    let named = table.header.iter().skip(1).position(|name| name == wanted).map(|i| i + 1);
+    named.or((!given && table.header.len() == 2).then_some(1))
+}
+
 /// The first value of a signal that an input of a kind would have to round, if it names one.
 pub fn misfit(signal: &Signal, kind: ValueKind) -> Option<f64> {
     let fits = |x: &f64| match kind {
@@ -249,11 +298,16 @@ pub fn misfit(signal: &Signal, kind: ValueKind) -> Option<f64> {
         ValueKind::Boolean => *x == 0.0 || *x == 1.0,
         ValueKind::Integer | ValueKind::Enumeration => x.fract() == 0.0,
     };
+    values(signal).iter().copied().find(|x| !fits(x))
+}
+
+/// The values that a signal names.
+fn values(signal: &Signal) -> Cow<'_, [f64]> {
     match signal {
-        Signal::Constant(x) => [*x].into_iter().find(|x| !fits(x)),
-        Signal::Step { from, to, .. } => [*from, *to].into_iter().find(|x| !fits(x)),
-        Signal::Table { values, .. } => values.iter().copied().find(|x| !fits(x)),
-        _ => None,
+        Signal::Constant(x) => vec![*x].into(),
+        Signal::Step { from, to, .. } => vec![*from, *to].into(),
+        Signal::Table { values, .. } => values.into(),
+        _ => Cow::default(),
     }
 }
 
@@ -279,8 +333,14 @@ impl Tables {
         }
         let none = BTreeMap::new();
         let items = self.columns.get(path).unwrap_or(&none);
-        let table = Arc::new(crate::table::csv::read_with(path, |column, text| {
-            items.get(column).and_then(|items| items.get(text)).copied()
+        let table = Arc::new(csv::read_with(path, |column, text| {
+            let Some(items) = items.get(column) else { return Err(csv::not_a_number(text)) };
+            items.get(text).copied().ok_or_else(|| {
+                format!(
+                    "column `{column}`: no item `{text}`.{}",
+                    hint(text, items.keys().map(String::as_str))
+                )
+            })
         })?);
         self.read.insert(path.to_owned(), table.clone());
         Ok(table)
@@ -316,11 +376,9 @@ fn time_and_values(
     if let Some(why) = not_time(&table.header) {
         return Err(Error::input(file.place(), format!("{}:1: {why}", path.display())));
     }
-    let values = match (table.column(wanted).filter(|_| wanted != table.header[0]), column) {
-        (Some(values), _) => values,
-        // A table of two columns needs no name.
-        (None, None) if table.header.len() == 2 => table.columns[1].clone(),
-        (None, _) => {
+    let values = match chosen(table, wanted, column.is_some()) {
+        Some(chosen) => table.columns[chosen].clone(),
+        None => {
             let place = column.map_or(file.place(), At::place);
             let known = table.header[1..].join(", ");
             return Err(Error::input(

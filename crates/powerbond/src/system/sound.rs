@@ -104,7 +104,7 @@ fn signal(name: &At<VariableName>, signal: &SignalSpec) -> Result<(), Error> {
     let fail = |message: String| Err(Error::input(name.place(), message));
     let numbers = match signal {
         SignalSpec::Constant(value) => vec![("value", *value)],
-        SignalSpec::Item(_) => Vec::new(),
+        SignalSpec::Item(_) | SignalSpec::Integer(_) => Vec::new(),
         &SignalSpec::Step { time, from, to } => vec![("time", time), ("from", from), ("to", to)],
         &SignalSpec::Ramp { start, end, from, to } => {
             if end <= start {

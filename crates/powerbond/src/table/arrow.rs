@@ -1,14 +1,14 @@
 //! Arrow IPC streams and Parquet: the same columns as the text, as binary numbers, with units and what made them inside.
 
 use super::Table;
-use super::writer::{Field, Metadata, Sink};
+use super::writer::{Field, FieldKind, Metadata, Sink};
 use crate::Error;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Float64Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
@@ -47,7 +47,7 @@ impl Stream {
     /// Creates the file and writes its schema.
     pub fn create(path: &Path, fields: &[Field], about: &Metadata) -> io::Result<Self> {
         let field = |f: &Field| {
-            let field = arrow_schema::Field::new(&f.name, DataType::Float64, false);
+            let field = arrow_schema::Field::new(&f.name, data_type(f.kind), false);
             let unit = (!f.unit.is_empty()).then(|| ("unit".to_owned(), f.unit.clone()));
             field.with_metadata(unit.into_iter().collect::<HashMap<_, _>>())
         };
@@ -96,10 +96,16 @@ impl Sink for Stream {
             return Ok(());
         }
         let full = self.full;
-        let take = |column: &mut Vec<f64>| -> ArrayRef {
-            Arc::new(Float64Array::from(std::mem::replace(column, Vec::with_capacity(full))))
+        let take = |(column, field): (&mut Vec<f64>, &Arc<arrow_schema::Field>)| -> ArrayRef {
+            let values = std::mem::replace(column, Vec::with_capacity(full));
+            let bits = values.iter().map(|value| value.to_bits());
+            match field.data_type() {
+                DataType::Int64 => Arc::new(bits.map(u64::cast_signed).collect::<Int64Array>()),
+                DataType::UInt64 => Arc::new(bits.collect::<UInt64Array>()),
+                _ => Arc::new(Float64Array::from(values)),
+            }
         };
-        let columns = self.columns.iter_mut().map(take).collect();
+        let columns = self.columns.iter_mut().zip(self.schema.fields()).map(take).collect();
         let batch = RecordBatch::try_new(self.schema.clone(), columns).map_err(io::Error::other)?;
         self.encoder.write(&batch).map_err(io::Error::other)?;
         self.write()
@@ -117,6 +123,14 @@ impl Sink for Stream {
 
     fn file(&self) -> &File {
         &self.file
+    }
+}
+
+fn data_type(kind: FieldKind) -> DataType {
+    match kind {
+        FieldKind::Real => DataType::Float64,
+        FieldKind::Int64 => DataType::Int64,
+        FieldKind::UInt64 => DataType::UInt64,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows that are not in their file yet, kept where they outlive the process: its supervisor writes them there.
 
 use super::format::Format;
-use super::writer::Sink;
+use super::writer::{FieldKind, Sink};
 use super::{csv, durable};
 use crate::Error;
 use std::fs::OpenOptions;
@@ -20,8 +20,14 @@ pub trait Backup: Send {
 pub trait Backups: Send + Sync {
     /// Results are written to this folder from now on.
     fn folder(&self, folder: &Path);
-    /// For the table in `file`, which has `bytes` bytes and no rows yet; `None` if there is no room for it.
-    fn table(&self, file: &Path, format: Format, columns: usize, bytes: u64) -> Option<Box<dyn Backup>>;
+    /// For the table in `file`, which has `bytes` bytes and no rows yet, by the kinds of its columns; `None` if there is no room for it.
+    fn table(
+        &self,
+        file: &Path,
+        format: Format,
+        columns: &[FieldKind],
+        bytes: u64,
+    ) -> Option<Box<dyn Backup>>;
 }
 
 /// Puts rows of a backup into the file of a process that died: what is behind the first `bytes` bytes is only a part of them.
@@ -30,13 +36,14 @@ pub fn recover<'a>(
     file: &Path,
     format: Format,
     bytes: u64,
+    columns: Vec<FieldKind>,
     rows: impl IntoIterator<Item = &'a [f64]>,
 ) -> Result<(), Error> {
     let fail = |e: io::Error| Error::output(file, &e);
     let open = OpenOptions::new().read(true).append(true).open(file).map_err(fail)?;
     open.set_len(bytes).map_err(fail)?;
     let mut sink: Box<dyn Sink> = match format {
-        Format::Csv => Box::new(csv::Rows::append(open)),
+        Format::Csv => Box::new(csv::Rows::append(open, columns)),
         #[cfg(feature = "arrow")]
         _ => Box::new(super::arrow::Stream::append(open, file).map_err(fail)?),
         #[cfg(not(feature = "arrow"))]

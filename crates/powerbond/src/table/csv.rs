@@ -1,7 +1,7 @@
 //! CSV files: RFC 4180, one header, shortest digits that give the same number back.
 
-use super::Table;
-use super::writer::Sink;
+use super::writer::{FieldKind, Sink};
+use super::{Rest, Table};
 use crate::Error;
 use csv::{ReaderBuilder, StringRecord};
 use std::fs::File;
@@ -15,6 +15,8 @@ pub(super) struct Rows {
     bytes: u64,
     buffer: Vec<u8>,
     digits: ryu::Buffer,
+    /// What the columns hold; reals where nothing is said.
+    kinds: Vec<FieldKind>,
 }
 
 const BUFFER: usize = 1 << 16;
@@ -25,10 +27,14 @@ const MAX_SIZE: u64 = 4_000_000_000;
 
 impl Rows {
     /// Creates the file and writes its header.
-    pub fn create<S: AsRef<str>>(path: &Path, header: impl IntoIterator<Item = S>) -> io::Result<Self> {
+    pub fn create<S: AsRef<str>>(
+        path: &Path,
+        header: impl IntoIterator<Item = S>,
+        kinds: Vec<FieldKind>,
+    ) -> io::Result<Self> {
         // Never through a link, never over what is there: a file that may be replaced is removed first.
         let file = File::create_new(path)?;
-        let mut rows = Rows::append(file);
+        let mut rows = Rows::append(file, kinds);
         for (i, name) in header.into_iter().enumerate() {
             if i > 0 {
                 rows.buffer.push(b',');
@@ -41,9 +47,9 @@ impl Rows {
     }
 
     /// Goes on at the end of a file.
-    pub fn append(file: File) -> Self {
+    pub fn append(file: File, kinds: Vec<FieldKind>) -> Self {
         let bytes = file.metadata().map_or(0, |m| m.len());
-        Rows { file, bytes, buffer: Vec::with_capacity(2 * BUFFER), digits: ryu::Buffer::new() }
+        Rows { file, bytes, buffer: Vec::with_capacity(2 * BUFFER), digits: ryu::Buffer::new(), kinds }
     }
 }
 
@@ -54,6 +60,11 @@ impl Sink for Rows {
         for (i, &value) in values.iter().enumerate() {
             if i > 0 {
                 self.buffer.push(b',');
+            }
+            if let Some(whole) = self.kinds.get(i).and_then(|kind| kind.integer(value)) {
+                // Nothing is allocated, and a buffer in memory does not fail.
+                write!(self.buffer, "{whole}")?;
+                continue;
             }
             let text = if value.is_finite() {
                 let text = self.digits.format_finite(value);
@@ -99,11 +110,16 @@ fn quote(name: &str, out: &mut Vec<u8>) {
 
 /// Reads a CSV file of numbers with a header.
 pub fn read(path: &Path) -> Result<Table, Error> {
-    read_with(path, |_, _| None)
+    read_with(path, |_, text| Err(not_a_number(text)))
 }
 
-/// As [`read`]; `word` gives the number that a word stands for in a column, if it stands for one.
-pub fn read_with(path: &Path, word: impl Fn(&str, &str) -> Option<f64>) -> Result<Table, Error> {
+/// Why a text is refused.
+pub fn not_a_number(text: &str) -> String {
+    format!("`{text}` is not a number")
+}
+
+/// As [`read`]; `word` gives the number that a word stands for in a column, or says why it stands for none.
+pub fn read_with(path: &Path, word: impl Fn(&str, &str) -> Result<f64, String>) -> Result<Table, Error> {
     parse(path, &crate::source::read(path, MAX_SIZE)?.text, &word)
 }
 
@@ -121,7 +137,7 @@ pub fn read_header(path: &Path) -> Result<Vec<String>, Error> {
         }
     }
     let text = String::from_utf8(start).map_err(|_| cannot("it is not a text file (UTF-8)".to_owned()))?;
-    Ok(parse(path, &text, &|_, _| None)?.header)
+    Ok(parse(path, &text, &|_, text| Err(not_a_number(text)))?.header)
 }
 
 /// As [`read`], of a file that may still be written, or whose writer was killed. Lines of this library end in CR LF; if
@@ -132,13 +148,13 @@ pub fn read_written(path: &Path) -> Result<Table, Error> {
     let ours = text.find('\n').is_some_and(|i| text[..i].ends_with('\r'));
     let end = text.rfind('\n').map_or(0, |i| i + 1);
     if !ours || end == text.len() {
-        return parse(path, text, &|_, _| None);
+        return parse(path, text, &|_, text| Err(not_a_number(text)));
     }
     let note = format!("{}: the last row is incomplete and is skipped", path.display());
-    Ok(Table { note: Some(note), ..parse(path, &text[..end], &|_, _| None)? })
+    Ok(Table { note: Some(note), ..parse(path, &text[..end], &|_, text| Err(not_a_number(text)))? })
 }
 
-fn parse(path: &Path, text: &str, word: &dyn Fn(&str, &str) -> Option<f64>) -> Result<Table, Error> {
+fn parse(path: &Path, text: &str, word: Word<'_>) -> Result<Table, Error> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let fail =
         |line: u64, message: String| Error::input(None, format!("{}:{line}: {message}", path.display()));
@@ -157,39 +173,50 @@ fn parse(path: &Path, text: &str, word: &dyn Fn(&str, &str) -> Option<f64>) -> R
             "found one column, expected values separated by commas with decimal points".to_owned(),
         ));
     }
-    let mut columns = vec![Vec::new(); header.len()];
+    let (mut columns, mut rests) = (vec![Vec::new(); header.len()], Vec::new());
     let rest = &text[reader.position().byte() as usize..];
     if rest.contains('"') {
         while reader.read_record(&mut record).map_err(|e| fail(1, e.to_string()))? {
             if record.len() > 1 || !record[0].trim().is_empty() {
                 let line = record.position().map_or(1, |p| p.line());
-                add(&header, &mut columns, record.iter(), word).map_err(|message| fail(line, message))?;
+                add(&header, &mut columns, &mut rests, record.iter(), word)
+                    .map_err(|message| fail(line, message))?;
             }
         }
     } else {
         // Without quotes a line is a row; nothing is copied, which takes a third less time.
         let lines = (reader.position().line()..).zip(rest.lines());
         for (line, row) in lines.filter(|(_, row)| !row.trim().is_empty()) {
-            add(&header, &mut columns, row.split(','), word).map_err(|message| fail(line, message))?;
+            add(&header, &mut columns, &mut rests, row.split(','), word)
+                .map_err(|message| fail(line, message))?;
         }
     }
-    Ok(Table { header, columns, ..Table::default() })
+    Ok(Table { header, columns, rests, ..Table::default() })
 }
+
+/// Gives the number that a word stands for in a column, or says why it stands for none.
+type Word<'a> = &'a dyn Fn(&str, &str) -> Result<f64, String>;
 
 /// Adds a row of numbers, or says why not.
 fn add<'a>(
     header: &[String],
     columns: &mut [Vec<f64>],
+    rests: &mut Vec<Rest>,
     fields: impl Iterator<Item = &'a str>,
-    word: &dyn Fn(&str, &str) -> Option<f64>,
+    word: Word<'_>,
 ) -> Result<(), String> {
     let (mut count, mut strange) = (0, None);
     for text in fields {
         match (columns.get_mut(count), text.trim().parse()) {
-            (Some(column), Ok(number)) => column.push(number),
+            (Some(column), Ok(number)) => {
+                if let Some(value) = rest(number, text) {
+                    rests.push(Rest { column: count, row: column.len(), value });
+                }
+                column.push(number);
+            }
             (Some(column), Err(_)) => match word(&header[count], text.trim()) {
-                Some(number) => column.push(number),
-                None => strange = strange.or(Some(text)),
+                Ok(number) => column.push(number),
+                Err(why) => strange = strange.or(Some(why)),
             },
             (None, _) => {}
         }
@@ -197,10 +224,23 @@ fn add<'a>(
     }
     match strange {
         _ if count != columns.len() => Err(format!("{count} fields, the header has {}", columns.len())),
-        Some(text) => Err(format!("`{text}` is not a number")),
+        Some(why) => Err(why),
         None => Ok(()),
     }
 }
+
+/// What an integer that is written as `text` is more than `number`, the nearest one.
+#[inline]
+fn rest(number: f64, text: &str) -> Option<f64> {
+    if number.abs() < MOST_DIGITS {
+        return None;
+    }
+    let whole: i128 = text.trim().parse().ok()?;
+    Some((whole - number as i128) as f64).filter(|rest| *rest != 0.0)
+}
+
+/// Integers below it are numbers: 2⁵³.
+const MOST_DIGITS: f64 = 9_007_199_254_740_992.0;
 
 #[cfg(test)]
 mod tests {
@@ -210,7 +250,7 @@ mod tests {
     fn numbers_and_odd_names_come_back_as_they_were() {
         let path = std::env::temp_dir().join(format!("powerbond-csv-{}.csv", std::process::id()));
         let values = [0.1, -0.0, 1e-300, f64::MAX, 1.0 / 3.0, 100.0, 5e-324];
-        let mut rows = Rows::create(&path, ["time", "a \"quoted\"\nname, with comma"]).unwrap();
+        let mut rows = Rows::create(&path, ["time", "a \"quoted\"\nname, with comma"], Vec::new()).unwrap();
         for v in values {
             rows.row(&[v, -v]).unwrap();
         }
@@ -248,7 +288,7 @@ mod tests {
             "time,x\n0,1\n\n1,2.5",
             "\"time\",\"x\"\n\"0\",1\n  \n1,\"2.5\"\n",
         ] {
-            let table = parse(path, text, &|_, _| None).unwrap();
+            let table = parse(path, text, &|_, text| Err(not_a_number(text))).unwrap();
             assert_eq!(table.header, ["time", "x"], "{text:?}");
             assert_eq!(table.columns, [[0.0, 1.0], [1.0, 2.5]], "{text:?}");
         }
@@ -262,7 +302,7 @@ mod tests {
             ("time,x\n\"0\",1\n1,\"y\"\n", "t.csv:3: `y` is not a number"),
             ("time,x\n\"0\",1\n\"1\"\n", "t.csv:3: 1 fields, the header has 2"),
         ] {
-            let error = parse(path, text, &|_, _| None).unwrap_err().to_string();
+            let error = parse(path, text, &|_, text| Err(not_a_number(text))).unwrap_err().to_string();
             assert!(error.starts_with(wanted), "{text:?}: {error}");
         }
     }

@@ -11,7 +11,7 @@ mod writer;
 pub use backup::{Backup, Backups, recover};
 pub use durable::{may_replace, write_file};
 pub use format::{Format, find};
-pub use writer::{Field, Flusher, Metadata, Writer};
+pub use writer::{Field, FieldKind, Flusher, Metadata, Writer};
 
 use crate::Error;
 use std::io::Read;
@@ -26,8 +26,21 @@ pub struct Table {
     pub units: Vec<String>,
     /// One vector per column.
     pub columns: Vec<Vec<f64>>,
+    /// What integers in it are more than the numbers in `columns`, which hold 53 binary digits.
+    pub rests: Vec<Rest>,
     /// What the user should know: a last row that was cut and left out.
     pub note: Option<String>,
+}
+
+/// What an integer is more than the nearest number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rest {
+    /// Its column.
+    pub column: usize,
+    /// Its row.
+    pub row: usize,
+    /// The difference.
+    pub value: f64,
 }
 
 impl Table {
@@ -37,6 +50,7 @@ impl Table {
             header: fields.iter().map(|field| field.name.clone()).collect(),
             units: fields.iter().map(|field| field.unit.clone()).collect(),
             columns: vec![Vec::new(); fields.len()],
+            rests: Vec::new(),
             note: None,
         }
     }

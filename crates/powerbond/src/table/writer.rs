@@ -20,12 +20,56 @@ pub struct Field {
     pub name: String,
     /// Its unit; empty where it is unknown.
     pub unit: String,
+    /// What its values are.
+    pub kind: FieldKind,
+}
+
+/// What the values of a column are. Rows are numbers; an integer of 64 bits is in a row by its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum FieldKind {
+    /// Double-precision numbers.
+    #[default]
+    Real,
+    /// Signed integers of 64 bits.
+    Int64,
+    /// Unsigned ones.
+    UInt64,
+}
+
+impl FieldKind {
+    /// All of them; their places are their numbers.
+    pub const ALL: [FieldKind; 3] = [FieldKind::Real, FieldKind::Int64, FieldKind::UInt64];
+
+    /// An integer as it is in a row; one that the type does not have becomes the nearest that it has.
+    pub fn value(self, whole: i128) -> f64 {
+        match self {
+            FieldKind::Real => whole as f64,
+            FieldKind::Int64 => {
+                f64::from_bits((whole.clamp(i64::MIN.into(), i64::MAX.into()) as i64).cast_unsigned())
+            }
+            FieldKind::UInt64 => f64::from_bits(whole.clamp(0, u64::MAX.into()) as u64),
+        }
+    }
+
+    /// The integer that a value of a row stands for, if it stands for one.
+    pub fn integer(self, value: f64) -> Option<i128> {
+        match self {
+            FieldKind::Real => None,
+            FieldKind::Int64 => Some(value.to_bits().cast_signed().into()),
+            FieldKind::UInt64 => Some(value.to_bits().into()),
+        }
+    }
 }
 
 impl Field {
     /// A column called `name` with values in `unit`.
     pub fn new(name: impl Into<String>, unit: impl Into<String>) -> Self {
-        Field { name: name.into(), unit: unit.into() }
+        Field { name: name.into(), unit: unit.into(), kind: FieldKind::Real }
+    }
+
+    /// The same with values of another kind.
+    pub fn of_kind(self, kind: FieldKind) -> Self {
+        Field { kind, ..self }
     }
 }
 
@@ -113,15 +157,16 @@ impl Writer {
             Format::Parquet => path.with_extension(Format::Arrow.extension()),
             _ => path.to_owned(),
         };
+        let kinds: Vec<FieldKind> = fields.iter().map(|field| field.kind).collect();
         let created = match format {
-            Format::Csv => csv::Rows::create(&file, fields.iter().map(|f| &f.name)).map(boxed),
+            Format::Csv => csv::Rows::create(&file, fields.iter().map(|f| &f.name), kinds.clone()).map(boxed),
             #[cfg(feature = "arrow")]
             _ => super::arrow::Stream::create(&file, fields, about).map(boxed),
             #[cfg(not(feature = "arrow"))]
             _ => Err(io::Error::other(format!("no {} in this build: {about:?}", format.name()))),
         };
         let sink = created.map_err(|e| Error::output(&file, &e))?;
-        let backup = backups.and_then(|b| b.table(&file, format, fields.len(), sink.bytes()));
+        let backup = backups.and_then(|b| b.table(&file, format, &kinds, sink.bytes()));
         Ok(Writer {
             path: file,
             open: Arc::new(Mutex::new(Open { sink, backup, failure: None })),

@@ -25,6 +25,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::SystemTime;
 
+/// Whether an FMU is asked to log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Logging {
+    /// No (`loggingOn` is false): some say nothing then, not even why a step failed.
+    Off,
+    /// Yes, as it sees fit (`loggingOn` is true).
+    #[default]
+    On,
+    /// In the categories of [`Options::log_categories`], or in all, also those that it does not declare (`fmi2SetDebugLogging`).
+    Categories,
+}
+
 /// How an instance is to be made and run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -34,8 +46,8 @@ pub struct Options {
     pub start: Vec<(String, Value)>,
     /// Let the FMU show itself, if it can.
     pub visible: bool,
-    /// Ask the FMU to log more than errors.
-    pub logging: bool,
+    /// Whether it is asked to log.
+    pub logging: Logging,
     /// The categories to log in; empty: all, also those that the FMU does not declare.
     pub log_categories: Vec<String>,
     /// Where its log lines go.
@@ -61,7 +73,7 @@ impl Default for Options {
             parameters: Vec::new(),
             start: Vec::new(),
             visible: false,
-            logging: false,
+            logging: Logging::default(),
             log_categories: Vec::new(),
             log: Log::silent(),
             tolerance: None,
@@ -77,7 +89,7 @@ impl Default for Options {
 impl Options {
     /// The same for a silent instance.
     pub(crate) fn unseen(&self) -> Self {
-        Options { log: Log::silent(), logging: false, visible: false, ..self.clone() }
+        Options { log: Log::silent(), logging: Logging::Off, visible: false, ..self.clone() }
     }
 }
 
@@ -342,7 +354,7 @@ impl Fmu {
             .co_simulation
             .as_ref()
             .is_some_and(|i| loaded.uses_event_mode(description, i, options));
-        let (visible, logging) = (options.visible, options.logging);
+        let (visible, logging) = (options.visible, options.logging != Logging::Off);
         let made = match &loaded.api {
             Api::Fmi1(api) => {
                 fmi1::Instance::new(api.clone(), &c_name, &token, resources, environment, visible, logging)
@@ -386,7 +398,7 @@ impl Fmu {
         })?;
         let calls = Calls::new(instance, Lifecycle::new(event_mode, loaded.fatal.clone()));
         calls.environment().trace.end();
-        if logging {
+        if options.logging == Logging::Categories {
             let categories: Vec<CString> =
                 options.log_categories.iter().filter_map(|c| CString::new(c.as_str()).ok()).collect();
             // What it answers does not matter: a run without extra lines is a run.

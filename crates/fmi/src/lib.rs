@@ -54,7 +54,7 @@ mod transfer;
 mod value;
 
 pub use error::FmuError;
-pub use fmu::{Contents, Fmu, Options};
+pub use fmu::{Contents, Fmu, Logging, Options};
 pub use folder::sweep_stale;
 pub use instance::FmuSubsystem;
 pub use library::FOLDERS as PLATFORM;

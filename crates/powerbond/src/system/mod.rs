@@ -193,7 +193,7 @@ pub struct FmuOptions {
     pub sub_steps: Option<u32>,
     pub any_step_size: bool,
     pub whole_steps: bool,
-    pub logging: bool,
+    pub logging: powerbond_fmi::Logging,
     pub log_categories: Vec<String>,
 }
 

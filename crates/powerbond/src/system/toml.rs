@@ -14,6 +14,7 @@ use powerbond_core::network::VariableName;
 use powerbond_core::step::LoopRules;
 use powerbond_core::suggest::hint;
 use powerbond_core::time::EndRule;
+use powerbond_fmi::Logging;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -356,13 +357,19 @@ fn fmu_options(table: Table<'_>, what: &str) -> Result<FmuOptions, Error> {
         sub_steps,
         any_step_size: flag("any_step_size"),
         whole_steps: flag("whole_steps"),
-        logging: flag("logging"),
+        logging: Logging::default(),
         log_categories: Vec::new(),
     };
+    let wanted = options_of.get("logging").and_then(|n| problems.keep(n.flag())).map(|flag| flag.value);
     let categories = options_of.get("log_categories").and_then(|n| problems.keep(n.texts()));
     let log_categories: Vec<String> = categories.into_iter().flatten().map(|name| name.value).collect();
     // Naming categories asks for their lines.
-    let logging = options.logging || !log_categories.is_empty();
+    let logging = match wanted {
+        Some(true) => Logging::Categories,
+        _ if !log_categories.is_empty() => Logging::Categories,
+        Some(false) => Logging::Off,
+        None => Logging::On,
+    };
     problems.finish(FmuOptions { logging, log_categories, ..options })
 }
 

@@ -129,6 +129,8 @@ fn read_action(event: &Table<'_>, kind: &At<String>) -> Result<Action, Error> {
         match (node.flag(), node.number()) {
             (Ok(flag), _) => Ok(flag.with(Value::Flag(flag.value))),
             (_, Ok(x)) => Ok(x.with(Value::Number(x.value))),
+            // Nothing can be added to an item.
+            _ if kind.value == "bias" => node.expected("a finite number"),
             _ => match node.text() {
                 Ok(item) => Ok(item.with(Value::Item(item.value.clone()))),
                 Err(_) => node.expected("a finite number, `true`, `false` or an item of an enumeration"),

@@ -90,6 +90,7 @@ fn policies(
     controller: Box<dyn StepController>,
 ) -> Policies {
     Policies {
+        ceiling: None,
         identifier: None,
         schedule: Schedule::new(network, &ScheduleKind::Jacobi { fast: Seen::Held }, &[1, 1]),
         extrapolation: Box::new(Polynomial::new(vec![k; network.n_inputs], vec![2; network.n_inputs])),

@@ -16,6 +16,7 @@ pub mod error_study;
 mod arnold2013;
 mod verdict;
 mod default;
+mod lab;
 
 pub use report::{Check, Quantity, Report, Row};
 
@@ -43,10 +44,14 @@ struct Models {
 impl Models {
     /// Prepares a system file of a row.
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, Error> {
-        let system = System::parse(name, text)?;
+        self.exchanged(System::parse(name, text)?)?.assemble()
+    }
+
+    /// A system with its models exchanged.
+    fn exchanged(&self, system: System) -> Result<System, Error> {
         match &self.exchange {
-            Some(exchange) => exchange(system)?.assemble(),
-            None => system.assemble(),
+            Some(exchange) => exchange(system),
+            None => Ok(system),
         }
     }
 }
@@ -97,6 +102,12 @@ pub const SUITES: &[Suite] = &[
         name: "default",
         about: "the default method: error over tolerance, classes of subsystems, other methods at the same number of steps",
         rows: default::rows,
+        exchangeable: true,
+    },
+    Suite {
+        name: "lab",
+        about: "error over tolerance, verdict and verify on random systems, also with subsystems that integrate with the step",
+        rows: lab::rows,
         exchangeable: true,
     },
 ];

@@ -114,6 +114,16 @@ impl Distance {
         if mean.is_nan() { f64::INFINITY } else { mean.sqrt() }
     }
 
+    /// The largest rms(y - exact)/std(exact) of an output; infinite where that is not a number.
+    pub fn largest_deviation(&self) -> f64 {
+        let share = |&[off, first, second]: &[f64; 3]| {
+            let mean = first / self.time;
+            if off == 0.0 { 0.0 } else { (off / self.time / (second / self.time - mean * mean)).sqrt() }
+        };
+        let larger = |a: f64, b: f64| if b.is_nan() { f64::INFINITY } else { a.max(b) };
+        self.sums.iter().map(share).fold(0.0, larger)
+    }
+
     /// The largest rms(y - exact)/rms(exact) of an output; infinite where that is not a number.
     pub fn largest(&self) -> f64 {
         let share = |&[off, _, size]: &[f64; 3]| if off == 0.0 { 0.0 } else { (off / size).sqrt() };

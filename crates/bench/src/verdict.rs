@@ -348,7 +348,7 @@ impl Dice {
     }
 
     /// Evenly on a logarithmic scale.
-    fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.roll())
     }
 }
@@ -394,7 +394,7 @@ fn swinging(case: &Case, omega: f64, rates: (u32, u32)) -> (Files, f64) {
     (Rc::new(accurate_star(star)), omega)
 }
 
-fn random_oscillator(dice: &mut Dice) -> (Files, f64) {
+pub(super) fn random_oscillator(dice: &mut Dice) -> (Files, f64) {
     let (case, omega) = random_case(dice, 1);
     swinging(&case, omega, (1, 1))
 }
@@ -407,13 +407,13 @@ fn random_rates(dice: &mut Dice) -> (Files, f64) {
 }
 
 /// Five to nine force givers around one mass.
-fn random_star(dice: &mut Dice) -> (Files, f64) {
+pub(super) fn random_star(dice: &mut Dice) -> (Files, f64) {
     let givers = 5 + (5.0 * dice.roll()) as u32;
     let (case, omega) = random_case(dice, givers);
     swinging(&case, omega, (1, 1))
 }
 
-fn random_quarter_car(dice: &mut Dice) -> (Files, f64) {
+pub(super) fn random_quarter_car(dice: &mut Dice) -> (Files, f64) {
     let (chassis, wheel) = (dice.between(100.0, 1000.0), dice.between(10.0, 100.0));
     let (stiffness, tyre) = (dice.between(5e3, 5e4), dice.between(5e4, 5e5));
     let damping = dice.between(100.0, 3000.0);

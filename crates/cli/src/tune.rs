@@ -142,11 +142,20 @@ fn describe(tuning: &Tuning, folder: &Path, system: &Path) -> String {
     );
     if let Some(choice) = &tuning.choice {
         let why = if choice.reached {
-            "the cheapest with an error of"
+            "the fewest steps of subsystems with an error of"
         } else {
             "the most accurate; none has an error of"
         };
         out += &format!("\n{}: {why} {} or less\n\n{}", choice.name, percent(tuning.wanted), choice.block);
+        let quickest = tuning
+            .fastest
+            .as_ref()
+            .filter(|f| choice.reached && (f.name, f.run) != (choice.name, choice.run));
+        if let Some(fastest) = quickest {
+            let runs = &tuning.methods.iter().find(|m| m.name == fastest.name).map(|m| &m.runs);
+            let time = runs.and_then(|runs| runs.get(fastest.run)).map_or(f64::NAN, |run| run.seconds);
+            out += &format!("\nthe least time, {}:\n\n{}", quantity(time, "s"), fastest.block);
+        }
         out += &format!("\n{TUNED} and {PICTURE} are in {}\n", folder.display());
         let file = folder.join(TUNED);
         out += &format!("run it with: powerbond run {} --method {}\n", system.display(), file.display());

@@ -190,7 +190,7 @@ fn engine((network, _): (Network, Names), wanted: &Wanted) -> Engine {
     let n = network.n_inputs;
     let values_only = vec![!matches!(wanted.feed, InputFeed::Derivatives(_)); n];
     let tolerance = wanted.adaptive.unwrap_or(1e-3);
-    let jump = Jump::new(tolerance, &Jump::groups(&network, |_| false), values_only, 1e-5 * wanted.stop);
+    let jump = Jump::new(tolerance, &Jump::groups(&network, |_| false), values_only);
     let estimators: Vec<Box<dyn ErrorEstimator>> =
         if wanted.jumps || wanted.adaptive.is_some() { vec![Box::new(jump)] } else { Vec::new() };
     let limits = StepBounds {
@@ -209,6 +209,7 @@ fn engine((network, _): (Network, Names), wanted: &Wanted) -> Engine {
     };
     let members: Vec<(usize, Role)> = (0..network.members.len()).map(|s| (s, Role::Improved)).collect();
     let policies = Policies {
+        ceiling: None,
         identifier: wanted.identify.then(|| Identifier::new(&network, &members, |_| true)),
         schedule: Schedule::new(
             &network,

@@ -117,8 +117,9 @@ fn lines_between_old_and_new_values_fill_the_lift_of_means() {
     assert_eq!((n, ny), (2, 2));
     let feeds = vec![InputFeed::Derivatives(2), InputFeed::Mean];
     let estimators: Vec<Box<dyn ErrorEstimator>> =
-        vec![Box::new(Jump::new(1e-3, &Jump::groups(&network, |_| false), vec![false, true], 1e-3))];
+        vec![Box::new(Jump::new(1e-3, &Jump::groups(&network, |_| false), vec![false, true]))];
     let policies = Policies {
+        ceiling: None,
         schedule: Schedule::new(&network, &schedule, &[1, 1]),
         extrapolation: Box::new(VariableOrder::new(vec![2; n], feeds, vec![false; n])),
         correction: None,
@@ -148,6 +149,7 @@ fn nepce_scales_with_the_order_that_was_really_held() {
     let n = network.n_inputs;
     let nepce = Nepce::new(&network, vec![ALPHA; n], StepRatio::Growth, &[]);
     let policies = Policies {
+        ceiling: None,
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &[1, 1]),
         extrapolation: Box::new(Polynomial::new(vec![2; n], vec![2; n])),
         correction: Some(Box::new(nepce)),

@@ -160,6 +160,7 @@ fn adaptive(through: Through, hold: u8, refresh: bool, big: BigStep, tolerance: 
     let schedule = Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &rates);
     let tolerances = vec![Tolerance { absolute: tolerance, relative: 0.0 }; ny];
     let policies = Policies {
+        ceiling: None,
         schedule,
         extrapolation: Box::new(Polynomial::new(vec![hold; n], vec![2; n])),
         correction: None,

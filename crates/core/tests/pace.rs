@@ -130,6 +130,7 @@ fn rejecting(network: Network, stop: f64, tolerance: f64, keep: bool, first: f64
     let controller: Box<dyn StepController> = Box::new(controller);
     let predictor = Predictor::new(vec![OutputTolerance { absolute: tolerance, rho: 0.0 }; ny], 0);
     let policies = Policies {
+        ceiling: None,
         schedule,
         extrapolation: Box::new(Polynomial::new(vec![0; n], vec![2; n])),
         correction: None,

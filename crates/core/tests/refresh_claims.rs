@@ -139,6 +139,7 @@ fn run(lazy: bool) -> (Vec<usize>, f64) {
     (controller.safety, controller.opening_rate) = (0.9, Some(2.0));
     let groups = Jump::groups(&network, |_| false);
     let policies = Policies {
+        ceiling: None,
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &[1, 1]),
         extrapolation: Box::new(VariableOrder::new(
             vec![2; 2],
@@ -146,7 +147,7 @@ fn run(lazy: bool) -> (Vec<usize>, f64) {
             vec![false; 2],
         )),
         correction: None,
-        estimators: vec![Box::new(Jump::new(1e-3, &groups, vec![false; 2], 1e-5 * stop))],
+        estimators: vec![Box::new(Jump::new(1e-3, &groups, vec![false; 2]))],
         controller: Box::new(controller),
         identifier: Some(Identifier::new(&network, &identified, |_| true)),
     };

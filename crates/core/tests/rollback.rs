@@ -198,18 +198,18 @@ struct Combination {
 }
 
 fn estimators(combination: &Combination, network: &Network) -> Vec<Box<dyn ErrorEstimator>> {
-    // All steps are small enough to look for noise.
     let Combination { method, extrapolate, .. } = combination;
-    let case = Case { network, method, extrapolate: *extrapolate, small_step: 1.0 };
+    let case = Case { network, method, extrapolate: *extrapolate };
     combination.estimators.iter().map(|name| row(ESTIMATORS, name)(&case)).collect()
 }
 
 fn engine(combination: &Combination, controller: Box<dyn StepController>, stop: f64) -> Engine {
     let Combination { method, extrapolate, quadrature, integrator, .. } = combination;
     let network = fed(car(integrator, "yes"), method);
-    let case = Case { network: &network, method, extrapolate: *extrapolate, small_step: 1.0 };
+    let case = Case { network: &network, method, extrapolate: *extrapolate };
     let roles = [(0, Role::Improved), (1, Role::Known)];
     let policies = Policies {
+        ceiling: None,
         identifier: method.identify.then(|| Identifier::new(&network, &roles, |_| true)),
         estimators: estimators(combination, &network),
         controller,
@@ -365,8 +365,9 @@ fn richardson_energy_and_predictor_work_in_one_run() {
         integrator: "accurate",
     };
     let limits = StepBounds { min_step: 1e-5, max_step: 1e-2, min_rate: 0.2, max_rate: 1.5 };
-    let case = Case { network: &network, method: &combination.method, extrapolate: false, small_step: 1.0 };
+    let case = Case { network: &network, method: &combination.method, extrapolate: false };
     let policies = Policies {
+        ceiling: None,
         estimators: estimators(&combination, &network),
         controller: Box::new(Pi::ecco(1e-5, limits)),
         ..policies(&case)
@@ -386,6 +387,7 @@ fn run_with(
 ) -> (Result<(), RunError>, Statistics, Vec<f64>) {
     let (nu, ns) = (network.n_inputs, network.members.len());
     let policies = Policies {
+        ceiling: None,
         identifier: None,
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &vec![1; ns]),
         extrapolation: Box::new(Polynomial::new(vec![1; nu], vec![2; nu])),

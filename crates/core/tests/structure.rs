@@ -276,6 +276,7 @@ fn engine(network: Network, settings: Settings) -> Engine {
     let kind = ScheduleKind::Jacobi { fast: Seen::Held };
     let schedule = Schedule::new(&network, &kind, &vec![1; network.members.len()]);
     let policies = Policies {
+        ceiling: None,
         identifier: None,
         schedule,
         extrapolation: Box::new(Polynomial::new(vec![0; network.n_inputs], vec![0; network.n_inputs])),

@@ -131,6 +131,7 @@ fn the_rows_of_the_tables_are_the_same_bits() {
                     Some(_) => Box::new(ecco),
                 };
                 let policies = Policies {
+                    ceiling: None,
                     identifier: None,
                     schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &[1, 1]),
                     extrapolation: Box::new(Polynomial::new(vec![0; n], vec![0; n])),

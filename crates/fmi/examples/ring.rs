@@ -82,6 +82,7 @@ fn engine(fmu: &Fmu, n: c_int, steps: c_int) -> Result<f64, Box<dyn Error>> {
     let schedule = Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &rates);
     let inputs = network.n_inputs;
     let policies = Policies {
+        ceiling: None,
         identifier: None,
         schedule,
         extrapolation: Box::new(Polynomial::new(vec![0; inputs], vec![0; inputs])),

@@ -108,6 +108,7 @@ pub(crate) struct Shared {
     ports: Mutex<Option<Arc<Ports>>>,
     lists: Mutex<Vec<Arc<[u32]>>>,
     probed: Mutex<Vec<(Given, Probed)>>,
+    curved: Mutex<Vec<(Given, bool)>>,
     instances: AtomicUsize,
 }
 
@@ -202,6 +203,7 @@ impl Fmu {
             ports: Mutex::new(None),
             lists: Mutex::new(Vec::new()),
             probed: Mutex::new(Vec::new()),
+            curved: Mutex::new(Vec::new()),
             instances: AtomicUsize::new(0),
         });
         open.push((identity, Arc::downgrade(&shared)));
@@ -273,14 +275,12 @@ impl Fmu {
         steps: bool,
         probe: impl FnOnce() -> Probed,
     ) -> Probed {
-        let given = (options.parameters.clone(), options.start.clone(), options.events, steps);
-        let known = || self.shared.probed.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = known().iter().find(|(g, _)| *g == given).map(|(_, probed)| probed.clone());
-        before.unwrap_or_else(|| {
-            let probed = probe();
-            known().push((given, probed.clone()));
-            probed
-        })
+        once(&self.shared.probed, options, steps, probe)
+    }
+
+    /// Likewise for second derivatives of inputs.
+    pub(crate) fn curved_once(&self, options: &Options, probe: impl FnOnce() -> bool) -> bool {
+        once(&self.shared.curved, options, true, probe)
     }
 
     /// An instance without anything around it, for one that takes its place.
@@ -444,4 +444,21 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         self.0.instances.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// What `probe` found before with these parameters and start values, or finds now.
+fn once<T: Clone>(
+    known: &Mutex<Vec<(Given, T)>>,
+    options: &Options,
+    steps: bool,
+    probe: impl FnOnce() -> T,
+) -> T {
+    let given = (options.parameters.clone(), options.start.clone(), options.events, steps);
+    let known = || known.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = known().iter().find(|(g, _)| *g == given).map(|(_, found)| found.clone());
+    before.unwrap_or_else(|| {
+        let found = probe();
+        known().push((given, found.clone()));
+        found
+    })
 }

@@ -743,6 +743,10 @@ impl Subsystem for FmuSubsystem {
         Ok(())
     }
 
+    fn release(&mut self) {
+        self.stepper.engine_goes_back = false;
+    }
+
     fn restore(&mut self) -> Result<(), SubsystemError> {
         if self.state.is_null() {
             return Err(SubsystemError::Unsupported { call: "restore" });

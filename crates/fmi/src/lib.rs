@@ -41,6 +41,7 @@ mod ports;
 mod preload;
 pub mod printed;
 pub mod probe;
+pub mod curvature;
 pub mod process;
 mod reread;
 mod rounding;

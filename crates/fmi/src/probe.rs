@@ -34,7 +34,7 @@ impl Probed {
 
 /// Why a probe failed.
 #[derive(Debug, thiserror::Error)]
-enum ProbeError {
+pub(crate) enum ProbeError {
     #[error(transparent)]
     Fmu(#[from] FmuError),
     #[error(transparent)]

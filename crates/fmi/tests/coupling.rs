@@ -25,6 +25,7 @@ fn engine_with(network: Network, h: f64, order: u8, settings: Settings) -> Engin
     let handed = |i: usize| network.members[network.owner_of_input[i]].capabilities.input_derivatives;
     let handed: Vec<u8> = (0..network.n_inputs).map(handed).collect();
     let policies = Policies {
+        ceiling: None,
         identifier: None,
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &rates),
         extrapolation: Box::new(Polynomial::new(vec![order; network.n_inputs], handed)),

@@ -141,6 +141,7 @@ fn a_coupled_run_goes_on_as_before() {
     let (network, _) = builder.build().unwrap();
     let n = network.n_inputs;
     let policies = Policies {
+        ceiling: None,
         identifier: None,
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &[1; 5]),
         extrapolation: Box::new(Polynomial::new(vec![0; n], vec![0; n])),

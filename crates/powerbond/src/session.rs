@@ -16,6 +16,7 @@ use powerbond_core::observe::verdict::Verdict;
 use powerbond_core::observe::{EventView, Flow, NoObserver, Observer, StartView, StepReport};
 use powerbond_core::run::{Disturbance, ParameterChange};
 use powerbond_core::step::StepView;
+use powerbond_core::subsystem::own_step::{OwnSteps, Sums};
 use powerbond_core::subsystem::{Causality, ValueKind};
 use powerbond_core::suggest::hint;
 use powerbond_fmi::process;
@@ -86,6 +87,7 @@ pub struct Ledger {
 pub struct Saved {
     engine: powerbond_core::run::Snapshot,
     verdict: Verdict,
+    own: Vec<Option<Sums>>,
     recorder: Mark,
     pending: Disturbance,
     state: State,
@@ -593,6 +595,7 @@ impl Session {
         Ok(Saved {
             engine,
             verdict: self.assembled.verdict.clone(),
+            own: self.assembled.own.iter().map(|own| own.as_ref().map(OwnSteps::copy)).collect(),
             recorder: self.recorder.mark(),
             pending: self.pending.clone(),
             state: self.state(),
@@ -607,6 +610,9 @@ impl Session {
         let restored = self.assembled.engine.restore_snapshot(&saved.engine);
         restored.map_err(|error| self.assembled.explain(&error))?;
         self.assembled.verdict = saved.verdict.clone();
+        for (own, saved) in self.assembled.own.iter().zip(&saved.own) {
+            own.iter().zip(saved).for_each(|(own, saved)| own.set(saved));
+        }
         self.recorder.go_back(&saved.recorder);
         self.pending = saved.pending.clone();
         self.phase = Phase::Begun(saved.state);

@@ -10,11 +10,12 @@ use crate::observe::{Row, results_fields};
 use crate::results::{FINER, OutputError, Round, RunFolder, Verification, Wanted};
 use crate::session::{Done, Output, Session, State};
 use crate::source::At;
-use crate::system::{System, Verify};
+use crate::system::{Repeats, System, Verify};
 use crate::table::{Field, Writer};
 use powerbond_core::observe::{Both, EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
 use powerbond_core::subsystem::ValueKind;
+use powerbond_core::subsystem::own_step::OwnSteps;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs a system to its end, verifies the run if `[verdict]` asks for it, and repeats it with other tolerances if that asks for an
@@ -111,11 +112,14 @@ fn once(system: &System, output: Output, observer: &mut dyn Observer) -> Result<
         .filter(|&o| network.output_variable(o).kind == ValueKind::Real)
         .map(|o| (o, session.assembled().names.outputs[o].to_string()))
         .collect::<Vec<_>>();
+    session.assembled().own.iter().flatten().for_each(OwnSteps::keep_rates);
     let mut trail = Trail::new(outputs.iter().map(|(o, _)| *o).collect());
     // What goes wrong is told by the end of the session, after the rows are on disk.
     let finished = matches!(session.run_with(&mut Both(&mut trail, observer)), Ok(State::Finished));
     let quantum = session.assembled().engine.settings().quantum;
     let fields = results_fields(session.assembled());
+    let rates = |own: &Option<OwnSteps>| own.as_ref().map_or_else(|| [].into(), OwnSteps::rates);
+    let sub_steps = session.assembled().own.iter().map(rates).collect();
     let mut done = session.finish()?;
     if !finished || done.error.is_some() {
         return Ok(done);
@@ -125,7 +129,13 @@ fn once(system: &System, output: Output, observer: &mut dyn Observer) -> Result<
             by,
             format!("steps are multiples of {q} s only, as a subsystem needs it, and cannot be halved"),
         ),
-        None => finer_runs(system, by, &Coarse { trail, outputs, fields, memory }, &mut done, observer)?,
+        None => finer_runs(
+            system,
+            by,
+            &Coarse { trail, sub_steps, outputs, fields, memory },
+            &mut done,
+            observer,
+        )?,
     };
     done.verified(system, verification);
     done.rewrite()?;
@@ -135,6 +145,7 @@ fn once(system: &System, output: Output, observer: &mut dyn Observer) -> Result<
 /// What is known of a run that is verified.
 struct Coarse {
     trail: Trail,
+    sub_steps: Vec<Arc<[(f64, f64)]>>,
     outputs: Vec<(usize, String)>,
     /// Columns of the recorded variables.
     fields: Vec<Field>,
@@ -150,7 +161,7 @@ fn finer_runs(
     done: &mut Done,
     observer: &mut dyn Observer,
 ) -> Result<Verification, Error> {
-    let Coarse { trail, outputs, fields, memory } = coarse;
+    let Coarse { trail, sub_steps, outputs, fields, memory } = coarse;
     let memory = *memory;
     let mut system = system.clone();
     system.simulation.real_time = None;
@@ -158,7 +169,8 @@ fn finer_runs(
     let quarters = by == Verify::Quarters;
     let (mut steps, mut seconds) = (0, 0.0);
     let mut finer = |parts: u32, last: bool, compared: &mut Comparison<'_>| {
-        system.simulation.repeats = Some(trail.parts(parts));
+        let sub_steps = sub_steps.clone();
+        system.simulation.repeats = Some(Arc::new(Repeats { ends: trail.parts(parts), parts, sub_steps }));
         let folder = done.folder.as_ref().filter(|_| last);
         let file = folder.map(|folder| folder.path().join(system.record.format.value.file(FINER)));
         let (rows, writer) = match &file {

@@ -30,11 +30,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         while run.time() < 5.0 {
             run.step()?;
         }
-        let full = run.value("tank.y")?;
+        let (then, full) = (run.time(), run.value("tank.y")?);
         run.set("pump.speed", 0.5)?;
         run.run()?;
         let (end, done) = (run.value("tank.y")?, run.finish()?);
-        println!("{pump}: {full:?} Pa after 5 s, {end:?} Pa after 10 s; {}", done.verdict.word);
+        println!("{pump}: {full:?} Pa after {then:?} s, {end:?} Pa after 10 s; {}", done.verdict.word);
     }
     Ok(())
 }

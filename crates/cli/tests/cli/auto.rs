@@ -112,10 +112,11 @@ fn without_method_and_step_everything_is_chosen_and_shown() {
         let share = |column: &str, value: f64| {
             energy.column(column).iter().filter(|&&x| x == value).count() as f64 / n
         };
-        assert_eq!(share("limited_by", (k + 1) as f64), input["limited"].as_f64().unwrap());
+        let near = |x: f64, y: &Value| assert!((x - y.as_f64().unwrap()).abs() < 1e-12, "{x} {y}");
+        near(share("limited_by", (k + 1) as f64), &input["limited"]);
         let order = format!("order.{}", input["name"].as_str().unwrap());
         for m in 0..3 {
-            assert_eq!(share(&order, m as f64), input["orders"][m].as_f64().unwrap(), "{order} {m}");
+            near(share(&order, m as f64), &input["orders"][m]);
         }
     }
 }
@@ -162,7 +163,8 @@ fn stairs_are_hit_once_and_the_error_stays_below_the_tolerance() {
         lab.runs(&["--tolerance", tolerance]);
         let summary = lab.summary();
         let shortest = summary["step_size"]["min"].as_f64().unwrap();
-        assert!(shortest > 1e-7, "a step of {shortest} s");
+        // The first step is 1e-8 of the run, 2e-8 s; round-off of 2 s is 4e-16 s.
+        assert!(shortest > 1e-9, "a step of {shortest} s");
         let events = summary["steps"]["events"].as_u64().unwrap();
         // Neighbours that are equal to nine digits are no stair.
         assert!((94..=100).contains(&events), "{events} events");
@@ -239,8 +241,8 @@ fn the_error_follows_the_tolerance() {
 #[test]
 fn classes_follow_from_what_subsystems_can_do() {
     let reference = fine(CAR, 40_000);
-    let check = |parameters: &str, wanted: [&str; 3], most: f64| {
-        let (lab, ran) = runs(&able(CAR, parameters), &[]);
+    let at = |tolerance: &str, parameters: &str, wanted: [&str; 3], most: f64| {
+        let (lab, ran) = runs(&able(CAR, parameters), &["--tolerance", tolerance]);
         let summary = lab.summary();
         let wheel = choice(&summary, "wheel");
         assert_eq!(
@@ -258,8 +260,11 @@ fn classes_follow_from_what_subsystems_can_do() {
         assert!(off < most, "{parameters}: {off}");
     };
     // What the classes are allowed at a tolerance of 1e-3: 10, 20, 40, 40 times; Da is not promised anything.
+    let check = |parameters: &str, wanted: [&str; 3], most: f64| at("1e-3", parameters, wanted, most);
     check("refresh = \"yes\"", ["A", "derivatives", "refreshed"], 1e-2);
-    check("refresh = \"no\"", ["B", "derivatives", "identified"], 2e-2);
+    // Some 350 steps at 1e-3 are too few to tell feed-through from integration at the end of the run.
+    at("1e-4", "refresh = \"no\"", ["B", "derivatives", "identified"], 2e-3);
+    at("1e-3", "refresh = \"no\"", ["B", "derivatives", "as stepped"], 2e-2);
     check("input_derivatives = 0", ["C", "radau", "refreshed"], 4e-2);
     check("input_derivatives = 0, sub_steps = \"no\"", ["C", "mean", "refreshed"], 4e-2);
     check("input_derivatives = 0, refresh = \"no\"", ["D", "radau", "identified"], 4e-2);
@@ -280,7 +285,7 @@ fn classes_follow_from_what_subsystems_can_do() {
 /// The gain that is found is that of the damper: ∂F/∂v = 1000 N s/m, by the equations.
 #[test]
 fn identified_feed_through_is_shown_with_its_confidence() {
-    let (lab, ran) = runs(&able(CAR, "refresh = \"no\""), &[]);
+    let (lab, ran) = runs(&able(CAR, "refresh = \"no\""), &["--tolerance", "1e-4"]);
     let summary = lab.summary();
     let found = &summary["choices"]["identified"][0];
     assert_eq!(
@@ -509,8 +514,6 @@ fn own_steps_of_fmus_are_kept() {
         let n = h / 0.002;
         assert!((n - n.round()).abs() < 1e-6 && n > 0.5, "{h}");
     }
-    // A thousandth of the run is three of its own.
-    close(fixed.summary()["step_size"]["max"].as_f64().unwrap(), 0.006, 1e-9);
 
     let constant = ring(|xml| edit(&xml, handles, "canHandleVariableCommunicationStepSize=\"false\""));
     let ran = constant.run(&[]);
@@ -561,9 +564,15 @@ fn undamped_oscillators_are_named() {
     let system = std::fs::read_to_string(root().join("examples/oscillator/system.toml")).unwrap();
     let system =
         system.split("[method]").next().unwrap().replace("step = 1e-3\n", "").replace("rate = 10\n", "");
-    let (lab, ran) = runs(&system.replace("input_derivatives = 0", "integrator = \"accurate\""), &[]);
+    let system = system.replace("input_derivatives = 0", "integrator = \"accurate\"");
+    let (lab, ran) = runs(&system, &["--set", "method.correction=none", "-e", "30"]);
     let summary = lab.summary();
     let undamped = reason(&summary, "undamped").unwrap_or_else(|| panic!("{}", ran.out));
+    // With give-back the bound is steered by what errors have come to, and they stay below the tolerance.
+    let (lab, _) = runs(&system, &["--verify", "-e", "30"]);
+    let steered = lab.summary();
+    assert!(reason(&steered, "undamped").is_none(), "{}", steered["verdict"]);
+    assert!(steered["verification"]["high"].as_f64().unwrap() < 1e-3, "{}", steered["verification"]);
     assert_eq!(undamped["level"], "note");
     assert!(undamped["value"].as_f64().unwrap() > 20.0, "{undamped}");
 }

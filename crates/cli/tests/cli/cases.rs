@@ -39,7 +39,7 @@ fn a_step_of_an_input_is_followed_from_its_own_time_on() {
 /// A loop of gain −1.5 diverged within 0.19 ms. Expected: the two linear equations solved along the run.
 #[test]
 fn a_loop_with_a_large_gain_is_solved() {
-    let (lab, _) = run(&case("loop-gain"), &["--output-interval", "0.5"]);
+    let (lab, _) = run(&case("loop-gain"), &["--output-interval", "0.5", "--tolerance", "1e-5"]);
     let results = lab.results();
     for (t, expected) in [(0.0, 0.4), (0.5, 0.22830), (1.0, 0.10635)] {
         assert!((results.at(t, "b.u") - expected).abs() < 1e-5, "{t}: {}", results.at(t, "b.u"));
@@ -79,10 +79,18 @@ fn a_second_order_hold_has_order_3() {
     close((coarse - middle) / (middle - fine), 8.0, 0.1);
 }
 
-/// NaN counted as 0 in the jump norm: steps stayed large. Steps of at most 2e-7 s (1e-7 of the run) follow the first one.
+/// NaN counted as 0 in the jump norm: steps stayed large. The sum is NaN from t = 1.8 s on; steps of 1e-7 of the time so far follow.
 #[test]
 fn not_a_number_is_an_infinite_error() {
-    let options = ["--allow-nonfinite", "-e", "2", "--output-interval", "0.1"];
+    let options = [
+        "--allow-nonfinite",
+        "-e",
+        "2",
+        "--output-interval",
+        "0.1",
+        "--set",
+        "method.controller.max_step=2e-3",
+    ];
     let (lab, _) = run(&case("nan-is-zero"), &options);
     let summary = lab.summary();
     assert!(summary["step_size"]["median"].as_f64().expect("a number") <= 2.001e-7, "{summary}");

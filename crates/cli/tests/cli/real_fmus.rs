@@ -415,7 +415,7 @@ fn an_fmu_alone_is_not_judged() {
         let first = ran.out.lines().next().unwrap();
         assert_eq!(
             first,
-            "NOT JUDGED: no numbers are exchanged between subsystems; errors inside them are not seen"
+            "NOT JUDGED: no numbers are exchanged between subsystems; errors inside them are not seen (`--verify` sees them)"
         );
         let verdict = &lab.summary()["verdict"];
         assert_eq!((&verdict["word"], &verdict["score"]), (&"not judged".into(), &serde_json::Value::Null));

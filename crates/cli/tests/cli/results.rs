@@ -130,7 +130,7 @@ fn the_summary_has_its_documented_fields() {
         ],
     );
     check("/verdict", &["word", "text", "score", "error", "blame", "reasons", "limits"]);
-    check("/verdict/error", &["estimate", "low", "high", "large"]);
+    check("/verdict/error", &["estimate", "low", "high", "coupling", "own", "large"]);
     check(
         "/verdict/reasons/0",
         &["code", "level", "bond", "connection", "time", "value", "limit", "text", "advice"],

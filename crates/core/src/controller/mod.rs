@@ -1,10 +1,12 @@
 //! The next step size from an error norm; 1 means "at tolerance" everywhere.
 
+mod ceiling;
 mod fixed;
 mod limits;
 mod pi;
 mod rejecting;
 
+pub use ceiling::Ceiling;
 pub use fixed::Fixed;
 pub use limits::StepBounds;
 pub use pi::Pi;
@@ -46,6 +48,16 @@ pub trait StepController: Checkpointed {
 
     /// Whether it ever rejects; then every subsystem must be able to go back.
     fn may_reject(&self) -> bool {
+        false
+    }
+
+    /// Whether it may reject the next attempt: only then states are saved before it.
+    fn wants_save(&self) -> bool {
+        self.may_reject()
+    }
+
+    /// Whether it rejects also because of norms that still find their scales.
+    fn trusts_warm_up(&self) -> bool {
         false
     }
 

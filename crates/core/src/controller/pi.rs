@@ -6,7 +6,7 @@ use crate::estimator::Estimate;
 
 /// `h' = h · safety · e^-(kI+kP) · e_prev^kP`, clamped (sadjina2017 eq. 15; kP = 0 is sadjina2020 eq. 13).
 ///
-/// It never rejects: an error over tolerance makes the next step smaller.
+/// An error over tolerance makes the next step smaller; nothing is rejected but what [`Pi::quiet_rollback`] says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pi {
     /// The first step, in seconds.
@@ -22,6 +22,13 @@ pub struct Pi {
     /// Θ_max until an error first exceeds a tenth of the tolerance: the first step may be far too short.
     pub opening_rate: Option<f64>,
     opened: bool,
+    /// What the step size is multiplied with at an event.
+    pub restart_rate: f64,
+    /// A step over ten times the tolerance is taken back where the step before was below a tenth of it: what comes after rest was not
+    /// to be foreseen. At most eight times, each with a fifth of the size.
+    pub quiet_rollback: bool,
+    /// How often the step has been taken back.
+    tries: u32,
     /// 0: the newest error decides; 1: the one before it (the literal index of sadjina2020 eq. 13).
     pub age: u8,
     /// While all errors were exactly 0, the next step is at most this share of the time so far, and no shorter than the last one: where
@@ -37,6 +44,11 @@ pub struct Pi {
 
 /// An error of this size ends the opening.
 const OPENED: f64 = 0.1;
+/// Errors up to this size are quiet, and a step is taken back beyond that one, with this share of its size, so many times.
+const QUIET: f64 = 0.1;
+const STARTLED: f64 = 10.0;
+const RETRY_SHARE: f64 = 0.2;
+const MOST_TRIES: u32 = 8;
 
 impl Pi {
     /// α_s, where none is given.
@@ -45,6 +57,8 @@ impl Pi {
     pub const INTEGRAL_GAIN: f64 = 0.3;
     /// kP times the order of the estimate, where none is given.
     pub const PROPORTIONAL_GAIN: f64 = 0.4;
+    /// What the step size is multiplied with at an event, where nothing else is said.
+    pub const RESTART_RATE: f64 = 0.1;
     /// What the last error counts as at least, where nothing else is said.
     pub const ERROR_FLOOR: f64 = 1e-3;
 
@@ -62,6 +76,9 @@ impl Pi {
             limits,
             opening_rate: None,
             opened: false,
+            restart_rate: Self::RESTART_RATE,
+            quiet_rollback: false,
+            tries: 0,
             age: 0,
             rest_share: None,
             at_rest: Some(0.0),
@@ -99,12 +116,14 @@ impl Checkpointed for Pi {
         tape.extend(&self.past);
         tape.push(f64::from(u8::from(self.opened)));
         tape.push(self.at_rest.unwrap_or(f64::NAN));
+        tape.push(f64::from(self.tries));
     }
 
     fn load(&mut self, tape: &mut Checkpoint) {
         tape.fill(&mut self.past);
         self.opened = tape.pull() != 0.0;
         self.at_rest = Some(tape.pull()).filter(|t| !t.is_nan());
+        self.tries = tape.pull() as u32;
     }
 }
 
@@ -113,9 +132,26 @@ impl StepController for Pi {
         self.first_step.clamp(self.limits.min_step, self.limits.max_step)
     }
 
-    fn decide(&mut self, estimate: Estimate, h: f64, _retry: Retry) -> Decision {
+    fn may_reject(&self) -> bool {
+        self.quiet_rollback
+    }
+
+    fn wants_save(&self) -> bool {
+        self.quiet_rollback && self.past[0] <= QUIET.ln()
+    }
+
+    fn trusts_warm_up(&self) -> bool {
+        self.quiet_rollback
+    }
+
+    fn decide(&mut self, estimate: Estimate, h: f64, retry: Retry) -> Decision {
         let [last, before_last] = self.past;
         let e = if estimate.norm.is_nan() { f64::INFINITY } else { estimate.norm.ln() };
+        if e > STARTLED.ln() && retry == Retry::Possible && self.wants_save() && self.tries < MOST_TRIES {
+            self.tries += 1;
+            return Decision::Reject { retry_h: (RETRY_SHARE * h).max(self.limits.min_step) };
+        }
+        self.tries = 0;
         let factor = match self.age {
             0 => self.factor(e, last, estimate.order),
             _ => self.factor(last, before_last, estimate.order),
@@ -137,14 +173,15 @@ impl StepController for Pi {
         self.limits.min_step
     }
 
-    /// What comes after a discontinuity is new: a tenth of the step before, and no past; as at the start if nothing has moved so far.
+    /// What comes after a discontinuity is new: a share of the step before, and no past; as at the start if nothing has moved so far.
     fn restart(&mut self, h: f64) -> f64 {
         self.past = [0.0; 2];
+        self.opened = false;
         if let (Some(time), Some(_)) = (&mut self.at_rest, self.rest_share) {
             *time = 0.0;
             return self.first().min(h);
         }
-        (0.1 * h).max(self.limits.min_step)
+        (self.restart_rate * h).max(self.limits.min_step)
     }
 }
 

@@ -1,16 +1,19 @@
 //! Corrections of held inputs: what the last step got wrong is given back in the next.
 
 mod energy;
+mod give_back;
 mod nepce;
 
 pub use energy::{
     EffortGiver, EffortSide, EffortTerm, EnergyCorrection, Flow, Form, GiverRule, ResidualInputs, ZetaRule,
     mu_by_rule,
 };
+pub use give_back::GiveBack;
 pub use nepce::{Nepce, StepRatio};
 
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::feed_through::Reached;
+use crate::feed_through::identify::Identifier;
 use crate::step::StepView;
 use crate::subsystem::Span;
 use std::ops::Range;
@@ -22,17 +25,30 @@ pub trait InputCorrection: Checkpointed {
         false
     }
 
+    /// Whether `commit` needs the defects of all hold orders.
+    fn needs_defects(&self) -> bool {
+        false
+    }
+
     /// Writes the correction of `inputs` for the stage `stage_span` of the macro step into `delta`.
     fn apply(&self, macro_span: Span, stage_span: Span, inputs: Range<usize>, delta: &mut [f64]);
 
     /// Learns from an accepted step.
     fn commit(&mut self, step: &StepView<'_>);
 
+    /// Looks at what feed-through is known by identification, after every accepted step.
+    fn heed(&mut self, _identifier: &Identifier) {}
+
     /// Forgets the past of the inputs that an event reaches.
     fn restart(&mut self, reached: &Reached<'_>);
 
     /// What it did in the last accepted step and remembers of it, by bond; appended to `list`, whose capacity is enough.
     fn states(&self, _list: &mut Vec<(usize, CorrectionState)>) {}
+
+    /// The share of steps in which each input was corrected; empty if that is not counted.
+    fn shares_of_use(&self) -> Vec<f64> {
+        Vec::new()
+    }
 
     /// What was done to each corrected bond, for corrections that work on bonds.
     fn reports(&self) -> Vec<(usize, CorrectionReport)> {

@@ -1,6 +1,7 @@
 //! The jump norm: what inputs jump by at communication points against the range they have moved in.
 
-use super::{Blame, Diagnostics, ErrorEstimator, Estimate};
+use super::noise::NoiseGuard;
+use super::{Blame, Diagnostics, ErrorEstimator, Estimate, Steering};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::feed_through::Reached;
 use crate::network::Network;
@@ -10,11 +11,15 @@ use std::collections::BTreeMap;
 /// `ε = max over groups of rms(a_i / s_i) / (κ tolerance)`, `a` the jump of the held input without its noise, `s` half the range
 /// that the input has moved in: blind to offsets and units, without an energy scale.
 ///
+/// An input that has hardly moved counts with a hundredth of the largest `s` among inputs of the same unit, where units are
+/// known ([`Jump::share_scales`]): a wave that has not arrived yet needs no steps of its own.
+///
 /// A group is the inputs of one bond, or of one pair of subsystems.
 #[derive(Clone, Debug)]
 pub struct Jump {
-    /// κ·tolerance.
+    /// κ·tolerance, before steering.
     bound: f64,
+    steering: Option<Steering>,
     /// Inputs group by group, and where each group begins.
     inputs: Vec<u32>,
     begins: Vec<usize>,
@@ -24,16 +29,13 @@ pub struct Jump {
     high: Vec<f64>,
     /// `1/s` of the range so far: it seldom grows, and a division in every step would cost more than all else.
     inverse: Vec<f64>,
-    noise: Vec<f64>,
-    suspected: Vec<bool>,
-    /// Steps up to this size are small enough to tell noise from motion, in s.
-    small: f64,
-    /// Small steps since the last look at the noise, and steps in all.
-    small_steps: u64,
+    /// Inputs with the same number here have the same unit; empty if scales are not shared.
+    units: Vec<u32>,
+    /// The largest half range among the inputs of each unit.
+    largest: Vec<f64>,
+    noise: NoiseGuard,
     steps: u64,
     since_restart: u64,
-    /// The last jumps of every input in small steps.
-    recent: Vec<[[f64; 3]; RECENT]>,
     /// How often each input limited the step.
     limited: Vec<u64>,
     /// The norm of the last accepted step.
@@ -56,16 +58,17 @@ pub struct Crossed {
     pub norm: f64,
 }
 
-/// κ: jumps are larger than the errors that they come to.
-const KAPPA: f64 = 0.3;
-/// Noise is looked for every so many small steps, in the last of them.
-const LOOK_EVERY: u64 = 12;
-const RECENT: usize = 8;
+/// Steps after an event in which norms say little.
+const SETTLING: u64 = 12;
+/// The least scale relative to the largest of the same unit.
+const SHARED: f64 = 0.01;
 /// How much a polynomial of each order amplifies noise.
 const AMPLIFIED: [f64; 3] = [6.0, 10.0, 20.0];
 /// Bounds of the norm: round-off below, nonsense above.
 const SMALLEST: f64 = 1e-6;
 const LARGEST: f64 = 1e6;
+/// With noise, what is below it is not known to be small: a controller would take the next norm above it for a trend.
+const BELOW_NOISE: f64 = 0.2;
 /// A norm so many times that of the step before is a discontinuity: control keeps smooth signals near 1.
 const CROSSED: f64 = 50.0;
 /// Steps in which ranges are still found.
@@ -74,8 +77,11 @@ const WARM_UP: u64 = 50;
 const LEAST_RANGE: f64 = 1e-6;
 
 impl Jump {
-    /// For inputs in `groups`; steps up to `small` seconds are used to look for noise.
-    pub fn new(tolerance: f64, groups: &[Vec<usize>], values_only: Vec<bool>, small: f64) -> Self {
+    /// κ where nothing else is said: jumps are larger than the errors that they come to.
+    pub const KAPPA: f64 = 0.3;
+
+    /// For inputs in `groups`.
+    pub fn new(tolerance: f64, groups: &[Vec<usize>], values_only: Vec<bool>) -> Self {
         let n = values_only.len();
         let mut begins = vec![0];
         let mut inputs = Vec::new();
@@ -84,25 +90,50 @@ impl Jump {
             begins.push(inputs.len());
         }
         Jump {
-            bound: KAPPA * tolerance,
+            bound: Self::KAPPA * tolerance,
+            steering: None,
             inputs,
             begins,
             values_only,
             low: vec![f64::INFINITY; n],
             high: vec![f64::NEG_INFINITY; n],
             inverse: vec![0.0; n],
-            noise: vec![0.0; n],
-            suspected: vec![false; n],
-            small,
-            small_steps: 0,
+            units: Vec::new(),
+            largest: Vec::new(),
+            noise: NoiseGuard::new(n),
             steps: 0,
             since_restart: 0,
-            recent: vec![[[0.0; 3]; RECENT]; n],
             limited: vec![0; n],
             before: 0.0,
             crossed: None,
             crossings: 0,
         }
+    }
+
+    /// Another κ·tolerance.
+    pub fn set_bound(&mut self, bound: f64) {
+        self.bound = bound;
+    }
+
+    /// The opening of the run, in s: noise is looked for in all of it.
+    pub fn set_opening(&mut self, time: f64) {
+        self.noise.set_opening(time);
+    }
+
+    /// Lets the bound follow what jumps have come to.
+    pub fn set_steering(&mut self, steering: Steering) {
+        self.steering = Some(steering);
+    }
+
+    /// Inputs with the same number in `units` have the same unit, and share the largest scale.
+    pub fn share_scales(&mut self, units: Vec<u32>) {
+        self.largest = vec![0.0; units.iter().max().map_or(0, |&most| most as usize + 1)];
+        self.units = units;
+    }
+
+    /// What norms are relative to now: κ·tolerance with steering.
+    fn bound(&self) -> f64 {
+        self.bound * self.steering.as_ref().map_or(1.0, Steering::factor)
     }
 
     /// Groups of coupled inputs: those of each bond with all others between the same subsystems, then the rest by pairs of
@@ -139,7 +170,7 @@ impl Jump {
     /// `a_i / s_i` of an input.
     #[inline]
     fn relative(&self, i: usize, step: &StepView<'_>, jumps: &crate::hold::defects::HoldDefects) -> f64 {
-        let noise = self.noise[i];
+        let noise = self.noise.noise()[i];
         let defect = jumps.held(i).abs();
         if defect.is_nan() {
             return f64::INFINITY;
@@ -157,7 +188,26 @@ impl Jump {
         }
         // The range grows, or this is the first step, and the range begins where it began.
         let old = new - jumps.by_order[0][i];
-        a * inverse_scale(low.min(new).min(old), high.max(new).max(old))
+        let own = inverse_scale(low.min(new).min(old), high.max(new).max(old));
+        a * own.min(self.shared(i))
+    }
+
+    /// `1/s` of the least scale that an input has from others of its unit; infinite if there is none.
+    fn shared(&self, i: usize) -> f64 {
+        self.units.get(i).map_or(f64::INFINITY, |&unit| 1.0 / (SHARED * self.largest[unit as usize]))
+    }
+
+    /// The ranges have grown.
+    fn rescale(&mut self) {
+        let Jump { low, high, inverse, units, largest, .. } = self;
+        for (&unit, (low, high)) in units.iter().zip(low.iter().zip(high.iter())) {
+            let largest = &mut largest[unit as usize];
+            *largest = largest.max(0.5 * (high - low));
+        }
+        for (i, inverse) in inverse.iter_mut().enumerate() {
+            let shared = units.get(i).map_or(f64::INFINITY, |&unit| 1.0 / (SHARED * largest[unit as usize]));
+            *inverse = inverse_scale(low[i], high[i]).min(shared);
+        }
     }
 
     /// The largest norm of a group, and the input that adds most to it.
@@ -179,7 +229,7 @@ impl Jump {
                 (worst, blamed) = (mean, of);
             }
         }
-        (worst.sqrt() / self.bound, blamed)
+        (worst.sqrt() / self.bound(), blamed)
     }
 
     fn look_for_crossing(&mut self, step: &StepView<'_>, own: &Estimate) {
@@ -196,25 +246,6 @@ impl Jump {
             self.crossed = Some(Crossed { input, time: step.span.end, step: step.span.h, norm });
         }
     }
-
-    fn look_for_noise(&mut self) {
-        // A kink looks like noise in one look; noise does in the next one, too.
-        let first = self.steps <= LOOK_EVERY;
-        for ((noise, suspected), recent) in self.noise.iter_mut().zip(&mut self.suspected).zip(&self.recent) {
-            let median = |of: fn(&[f64; 3]) -> f64| {
-                let mut list = recent.map(|j| of(&j));
-                list.sort_unstable_by(f64::total_cmp);
-                0.5 * (list[RECENT / 2 - 1] + list[RECENT / 2])
-            };
-            let noisy = median(|j| j[2]) > 1.2 * median(|j| j[1]);
-            if !noisy {
-                *noise = 0.0;
-            } else if first || *suspected {
-                *noise = median(|j| j[0].min(j[1]).min(j[2]));
-            }
-            *suspected = noisy;
-        }
-    }
 }
 
 /// `1/s` of a range.
@@ -224,14 +255,13 @@ fn inverse_scale(low: f64, high: f64) -> f64 {
 
 impl Checkpointed for Jump {
     fn save(&self, tape: &mut Checkpoint) {
-        for list in [&self.low, &self.high, &self.inverse, &self.noise] {
+        for list in [&self.low, &self.high, &self.inverse, &self.largest] {
             tape.extend(list);
         }
-        self.suspected.iter().for_each(|&s| tape.push(f64::from(u8::from(s))));
-        tape.push(self.small_steps as f64);
+        self.noise.save(tape);
+        self.steering.iter().for_each(|steering| steering.save(tape));
         tape.push(self.steps as f64);
         tape.push(self.since_restart as f64);
-        self.recent.iter().flatten().for_each(|j| tape.extend(j));
         self.limited.iter().for_each(|&n| tape.push(n as f64));
         tape.push(self.before);
         tape.push(self.crossings as f64);
@@ -240,14 +270,13 @@ impl Checkpointed for Jump {
     }
 
     fn load(&mut self, tape: &mut Checkpoint) {
-        for list in [&mut self.low, &mut self.high, &mut self.inverse, &mut self.noise] {
+        for list in [&mut self.low, &mut self.high, &mut self.inverse, &mut self.largest] {
             tape.fill(list);
         }
-        self.suspected.iter_mut().for_each(|s| *s = tape.pull() != 0.0);
-        self.small_steps = tape.pull() as u64;
+        self.noise.load(tape);
+        self.steering.iter_mut().for_each(|steering| steering.load(tape));
         self.steps = tape.pull() as u64;
         self.since_restart = tape.pull() as u64;
-        self.recent.iter_mut().flatten().for_each(|j| tape.fill(j));
         self.limited.iter_mut().for_each(|n| *n = tape.pull() as u64);
         self.before = tape.pull();
         self.crossings = tape.pull() as u64;
@@ -267,7 +296,8 @@ impl ErrorEstimator for Jump {
             let m = defects.order[i];
             if self.values_only[i] { m.min(1) } else { m }
         });
-        let norm = if norm.is_finite() { norm.clamp(SMALLEST, LARGEST) } else { f64::INFINITY };
+        let least = if self.noise.is_any() { BELOW_NOISE } else { SMALLEST };
+        let norm = if norm.is_finite() { norm.clamp(least, LARGEST) } else { f64::INFINITY };
         Estimate { norm, order: f64::from(order) + 1.0, limited_by }
     }
 
@@ -276,7 +306,7 @@ impl ErrorEstimator for Jump {
     }
 
     fn is_warming_up(&self) -> bool {
-        self.has_no_scale() || self.since_restart <= LOOK_EVERY
+        self.has_no_scale() || self.since_restart <= SETTLING
     }
 
     fn has_no_scale(&self) -> bool {
@@ -286,7 +316,8 @@ impl ErrorEstimator for Jump {
     fn diagnostics(&self) -> Diagnostics<'_> {
         Diagnostics {
             limited: &self.limited,
-            noise: &self.noise,
+            noise: self.noise.noise(),
+            steering: self.steering.as_ref().map_or(1.0, Steering::factor),
             crossed: self.crossed.map(|worst| (self.crossings, worst)),
         }
     }
@@ -298,28 +329,32 @@ impl ErrorEstimator for Jump {
         if let Some(i) = own.limited_by {
             self.limited[i] += 1;
         }
-        let ranges = self.low.iter_mut().zip(&mut self.high).zip(&mut self.inverse);
-        for (((low, high), inverse), (&new, &jump)) in ranges.zip(step.fresh.iter().zip(&jumps.by_order[0])) {
+        let mut grown = false;
+        let ranges = self.low.iter_mut().zip(&mut self.high);
+        for ((low, high), (&new, &jump)) in ranges.zip(step.fresh.iter().zip(&jumps.by_order[0])) {
             if !(*low <= new && new <= *high) {
                 (*low, *high) = (low.min(new).min(new - jump), high.max(new).max(new - jump));
-                *inverse = inverse_scale(*low, *high);
+                grown = true;
             }
         }
+        if grown {
+            self.rescale();
+        }
+        let (low, high) = (&self.low, &self.high);
+        let size = |i: usize| high[i].abs().max(low[i].abs());
+        // Three nodes are behind a step from the third on.
+        self.noise.commit(step.span.h, jumps, self.since_restart >= 2, size, |i| high[i] - low[i]);
         self.steps += 1;
         self.since_restart += 1;
-        if step.span.h <= self.small || self.steps <= LOOK_EVERY {
-            let place = (self.small_steps % RECENT as u64) as usize;
-            for (i, recent) in self.recent.iter_mut().enumerate() {
-                recent[place] = [0, 1, 2].map(|m| jumps.by_order[m][i].abs());
-            }
-            self.small_steps += 1;
-            if self.small_steps.is_multiple_of(LOOK_EVERY) {
-                self.look_for_noise();
-            }
+        if let Some(steering) = &mut self.steering {
+            steering.commit(step);
         }
     }
 
     fn restart(&mut self, _reached: &Reached<'_>) {
         self.since_restart = 0;
+        if let Some(steering) = &mut self.steering {
+            steering.restart();
+        }
     }
 }

@@ -2,13 +2,16 @@
 
 mod energy;
 mod jump;
+mod noise;
 mod predictor;
 mod richardson;
+mod steering;
 
 pub use energy::{Energy, Residual};
 pub use jump::{Crossed, Jump};
 pub use predictor::{OutputTolerance, Predictor};
 pub use richardson::{Constants, Richardson, Tolerance};
+pub use steering::Steering;
 
 use crate::checkpoint::Checkpointed;
 use crate::feed_through::{Reached, Structure};
@@ -37,14 +40,22 @@ impl Estimate {
 }
 
 /// What an estimator found out beside its norms, for people.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Diagnostics<'a> {
     /// How often each input limited the step; empty if that is not counted.
     pub limited: &'a [u64],
     /// Noise of every input in its unit; empty if it is not looked for. Defects below a multiple of it say nothing.
     pub noise: &'a [f64],
+    /// The factor on its bound from steering; 1 without.
+    pub steering: f64,
     /// How many steps crossed a discontinuity that was not announced, and the worst of them.
     pub crossed: Option<(u64, Crossed)>,
+}
+
+impl Default for Diagnostics<'_> {
+    fn default() -> Self {
+        Diagnostics { limited: &[], noise: &[], steering: 1.0, crossed: None }
+    }
 }
 
 /// A second solution that an estimator needs: one step of twice the size, from a saved state.

@@ -531,6 +531,15 @@ impl Identifier {
         }
     }
 
+    /// The least confidence among the known feed-through pairs of `input`; 0 if there are none, or nobody looks for them.
+    pub(crate) fn confidence_of_input(&self, input: usize) -> f64 {
+        let Some(c) = self.candidates.iter().find(|c| c.range.contains(&input)) else { return 0.0 };
+        let of_input = |&&(_, place): &&(usize, usize)| c.inputs[place % c.fed] == input;
+        let mut least = f64::INFINITY;
+        c.pairs.iter().filter(of_input).for_each(|&(_, place)| least = least.min(c.confidence[place]));
+        if least.is_finite() { least } else { 0.0 }
+    }
+
     /// Members whose gains others multiply errors with, and the share of steps in which one was sure enough for that.
     pub fn shares_of_use(&self) -> Vec<(usize, f64)> {
         let known = self.candidates.iter().filter(|c| c.role == Role::Known);

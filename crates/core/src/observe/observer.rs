@@ -48,6 +48,8 @@ pub struct StepReport<'a> {
     pub rejected_norm: f64,
     /// What is recorded on request.
     pub details: Details<'a>,
+    /// The motion of inputs, not the error norm, bounds the step that follows.
+    pub at_ceiling: bool,
     /// It ends at a discontinuity: [`Observer::event`] follows, with the limits from the right at the same time.
     pub event_follows: bool,
 }

@@ -187,6 +187,11 @@ struct Input {
     /// Σ h g², g by feed-through gains and by refresh.
     s2: f64,
     r2: f64,
+    /// The largest |h db| of a step, Σ h db, and the range of ∫u: what a defect leaves in whatever integrates the input.
+    kick: f64,
+    drift: f64,
+    integral: f64,
+    integral_range: [f64; 2],
     /// For explanations: Σ Δu², Σ (Δ²u)², changes of sign of e, the largest |e| and when, size over time.
     du: f64,
     du2: f64,
@@ -227,6 +232,10 @@ pub struct InputFindings {
     pub alternation: f64,
     /// rms of the last quarter over that of the second one.
     pub growth: f64,
+    /// What the largest defect of a single step leaves in the integral of the input, over the range of that integral.
+    pub kick: f64,
+    /// |Σ h·defect| over the same range: how far redundant integrals of the input, such as two positions by one velocity, drift apart.
+    pub drift: f64,
 }
 
 /// The verdict and where it comes from.
@@ -245,14 +254,9 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// The estimated relative error of the coupling variables, rms over rms.
+    /// The estimated relative error of the coupling variables by the coupling alone, rms over rms.
     pub fn error(&self) -> f64 {
         self.score / 4.0
-    }
-
-    /// Nine times in ten the error lies between these.
-    pub fn bar(&self) -> [f64; 2] {
-        [self.score / 30.0, 1.5 * self.score]
     }
 }
 
@@ -457,6 +461,8 @@ impl Verdict {
             roughness: if input.du2 > 0.0 { (input.ddu2 / input.du2).sqrt() } else { 0.0 },
             alternation: input.changes as f64 / pairs,
             growth: input.growth(),
+            kick: input.of_integral(input.kick),
+            drift: input.of_integral(input.drift.abs()),
         }
     }
 }
@@ -474,6 +480,9 @@ impl Input {
         }
         self.min = self.min.min(u);
         self.max = self.max.max(u);
+        self.integral += 0.5 * h * (u + self.u);
+        let [low, high] = self.integral_range;
+        self.integral_range = [low.min(self.integral), high.max(self.integral)];
         let du = u - self.u;
         self.travel += du.abs();
         self.du2 += du * du;
@@ -495,6 +504,8 @@ impl Input {
             0 => end - 0.5 * (self.u + new),
             m => correction - mean_share(m) * (e + correction),
         };
+        self.kick = self.kick.max((h * defect).abs());
+        self.drift += h * defect;
         let mean = (self.db_last + h * defect) / (self.h_last + h);
         self.d2 += h * mean * mean;
         (self.h_last, self.db_last) = (h, h * defect);
@@ -517,6 +528,12 @@ impl Input {
     fn swings(&self) -> f64 {
         let ratio = |travel: f64, low: f64, high: f64| if high > low { travel / (high - low) } else { 0.0 };
         (ratio(self.travel, self.min, self.max) * ratio(self.e_travel, self.e_min, self.e_max)).sqrt()
+    }
+
+    /// A share of the range of ∫u; 0 where there is none.
+    fn of_integral(&self, x: f64) -> f64 {
+        let range = self.integral_range[1] - self.integral_range[0];
+        if range > 0.0 { x / range } else { 0.0 }
     }
 
     /// rms of the last quarter of what has been run over that of the second one; 0 where that cannot be said.

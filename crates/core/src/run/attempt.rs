@@ -47,7 +47,8 @@ impl Engine {
         observer: &mut dyn Observer,
     ) -> Result<Flow, RunError> {
         let mut tries = Tries::default();
-        let saved = self.saves && self.save(proposal.span)?;
+        let wish;
+        let saved = self.saves && self.save_for(proposal.span)?;
         loop {
             let span = proposal.span;
             let retry = self.retry(saved, span.h);
@@ -71,7 +72,7 @@ impl Engine {
                     let driving = self.record.estimates.first().copied();
                     match self.judge(driving, &proposal, retry) {
                         Decision::Accept { next_h } => {
-                            self.wish = next_h;
+                            wish = std::mem::replace(&mut self.wish, next_h);
                             break;
                         }
                         Decision::Reject { retry_h } => retry_h,
@@ -82,7 +83,19 @@ impl Engine {
             self.wish = self.reject(span, span.h, retry_h, &mut tries)?;
             proposal = self.clock.propose(self.wish);
         }
-        self.accept(tries.rejections, observer)
+        self.accept(tries.rejections, wish, observer)
+    }
+
+    /// Saves everything if something may take the attempt over `span` back; members are told where nothing will.
+    fn save_for(&mut self, span: Span) -> Result<bool, RunError> {
+        if self.returns_early || self.policies.controller.wants_save() {
+            self.has_saved = self.save(span)?;
+            return Ok(self.has_saved);
+        }
+        if std::mem::replace(&mut self.has_saved, false) {
+            self.network.members.iter_mut().for_each(|member| member.simulator.release());
+        }
+        Ok(false)
     }
 
     /// A member ended the simulation at `reached`, where no step of all members ends: the last communication point is the end.
@@ -114,7 +127,8 @@ impl Engine {
             return Decision::Accept { next_h: self.wish };
         }
         // Norms that still find their scales are no reason to go back.
-        let retry = if self.policies.is_warming_up() { Retry::Impossible } else { retry };
+        let settles = self.policies.is_warming_up() && !self.policies.controller.trusts_warm_up();
+        let retry = if settles { Retry::Impossible } else { retry };
         self.policies.controller.decide(estimate, proposal.span.h, retry)
     }
 

@@ -12,9 +12,16 @@ const SAMPLED: u64 = 256;
 const SAMPLE_EVERY: u64 = 16;
 
 impl Engine {
-    /// The attempt of the record stands.
-    pub(super) fn accept(&mut self, rejections: u32, observer: &mut dyn Observer) -> Result<Flow, RunError> {
+    /// The attempt of the record stands; `before` was the wish that it came from.
+    pub(super) fn accept(
+        &mut self,
+        rejections: u32,
+        before: f64,
+        observer: &mut dyn Observer,
+    ) -> Result<Flow, RunError> {
         self.learn()?;
+        self.unlimited = self.wish;
+        self.wish = self.policies.limit(self.wish, before);
         self.record.gains_known = self.sample_gains();
         let (flow, arrival) = self.publish(rejections, self.wish, Place::Last, observer)?;
         self.carry_on()?;
@@ -91,6 +98,7 @@ impl Engine {
                     corrections: &self.record.corrections,
                 },
                 limited_by: self.record.estimates.first().and_then(|e| e.limited_by),
+                at_ceiling: place == Place::Last && next_h < self.unlimited,
                 event_follows: is_event && place == Place::Last,
             },
         );
@@ -115,7 +123,7 @@ impl Engine {
             statistics.without_scale += u64::from(over_tolerance);
             return over_tolerance;
         }
-        let floor = policies.controller.floor().max(clock.pace().floor());
+        let floor = policies.floor().max(clock.pace().floor());
         if over_tolerance && span.h <= floor * (1.0 + 1e-9) {
             statistics.at_floor += 1;
             statistics.first_at_floor.get_or_insert(span.end);

@@ -270,18 +270,22 @@ impl Engine {
 
     /// The past does not predict the future of what the discontinuity reaches.
     fn restart(&mut self, extent: Extent) {
-        let Engine { record, exchange, policies, events, pair, .. } = self;
+        let Engine { network, record, exchange, policies, events, pair, .. } = self;
         let reached = match extent {
             Extent::Everywhere => Reached::Everything,
             Extent::Found => events.reach.reached(),
         };
+        let mut sharp = false;
+        reached.for_each_sharp(network.n_inputs, |i| {
+            sharp |= network.wiring.is_coupled(i) && network.external_of_input[i].is_none();
+        });
         exchange.renew(&policies.schedule, &record.fresh, &record.y_prev);
         exchange.restart(&reached);
         policies.restart(&reached);
         if let Some(pair) = pair {
             pair.restart(&reached, &record.fresh);
         }
-        self.wish = self.policies.controller.restart(self.wish);
+        self.wish = self.policies.size_after_event(self.wish, sharp);
         self.record.after_restart = true;
         self.start_up();
     }

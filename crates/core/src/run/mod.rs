@@ -17,6 +17,7 @@ pub use policies::Policies;
 pub use settings::{Change, ParameterChange, PastInputs, Settings, StartUp};
 pub use snapshot::Snapshot;
 
+use crate::controller::Ceiling;
 use crate::correction::CorrectionReport;
 use crate::energy::{BondWatch, Meter};
 use crate::error::RunError;
@@ -51,8 +52,9 @@ pub struct Engine {
     policies: Policies,
     settings: Settings,
     clock: Clock,
-    /// The step size that the controller wants, in s.
+    /// The step size that the controller wants, in s, with the ceiling and without.
     wish: f64,
+    unlimited: f64,
     exchange: Exchange,
     record: StepRecord,
     workers: Option<Workers>,
@@ -68,6 +70,10 @@ pub struct Engine {
     statistics: Statistics,
     /// Everything can go back, and something may want to.
     saves: bool,
+    /// A member may stop before the end of a step.
+    returns_early: bool,
+    /// Members keep the state at the start of the last step.
+    has_saved: bool,
     /// Steps are made in pairs beside a big one.
     pair: Option<Box<Pair>>,
     structure: Structure,
@@ -126,15 +132,16 @@ impl Engine {
         }
         let workers = Workers::new(&network, &policies.schedule, &exchange.held, settings.worker_threads);
         let pair = Pair::wanted(&network, &policies.estimators, &needs);
-        let wants_rollback = pair.is_some()
-            || policies.controller.may_reject()
-            || network.members.iter().any(|m| m.capabilities.may_return_early);
+        let returns_early = network.members.iter().any(|m| m.capabilities.may_return_early);
+        let wants_rollback = pair.is_some() || policies.controller.may_reject() || returns_early;
         let stepwise: Vec<bool> = policies.schedule.rates.iter().map(|&r| r > 1).collect();
         let mut engine = Engine {
             meter: Meter::new(&network.bonds, settings.quadrature, &stepwise),
             watch: BondWatch::new(network.bonds.bonds.len()),
             statistics: Statistics::new(policies.estimators.len()),
             saves: wants_rollback && network.members.iter().all(|m| m.capabilities.can_restore),
+            returns_early,
+            has_saved: false,
             events: Events::new(&network, &policies, &settings, &structure, known),
             gains: GainReader::new(&network),
             needs_gains: policies.correction.as_ref().is_some_and(|c| c.needs_feed_through()),
@@ -142,6 +149,7 @@ impl Engine {
             record: StepRecord::new(&network, &needs),
             clock,
             wish,
+            unlimited: wish,
             exchange,
             workers,
             refresh,
@@ -318,6 +326,16 @@ impl Engine {
     /// What the correction did, bond by bond.
     pub fn corrections(&self) -> Vec<(usize, CorrectionReport)> {
         self.policies.correction.as_ref().map_or(Vec::new(), |c| c.reports())
+    }
+
+    /// The share of steps in which each input was corrected; empty if nobody counts that.
+    pub fn shares_of_correction(&self) -> Vec<f64> {
+        self.policies.correction.as_ref().map_or(Vec::new(), |c| c.shares_of_use())
+    }
+
+    /// The bound of the step size by the motion of inputs, if there is one.
+    pub fn ceiling(&self) -> Option<&Ceiling> {
+        self.policies.ceiling.as_ref()
     }
 
     /// Feed-through that was identified.

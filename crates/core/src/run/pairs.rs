@@ -29,6 +29,7 @@ impl Engine {
     pub(super) fn double_step(&mut self, observer: &mut dyn Observer) -> Result<Flow, RunError> {
         let Some(mut pair) = self.clock.propose_pair(self.wish) else { return self.single_step(observer) };
         let mut tries = Tries::default();
+        let wish;
         self.save(pair.whole)?;
         self.remember();
         loop {
@@ -61,8 +62,8 @@ impl Engine {
                     let proposal = Proposal { span: pair.halves[0], shortened: pair.shortened };
                     match self.judge(driving, &proposal, retry) {
                         Decision::Accept { next_h } => {
-                            self.wish = next_h;
-                            return self.accept(tries.rejections, observer);
+                            let wish = std::mem::replace(&mut self.wish, next_h);
+                            return self.accept(tries.rejections, wish, observer);
                         }
                         Decision::Reject { retry_h } => retry_h,
                     }
@@ -72,12 +73,12 @@ impl Engine {
                     let driving = self.worse_half();
                     match self.judge(driving, &proposal, retry) {
                         Decision::Accept { next_h } => {
-                            self.wish = next_h;
+                            wish = std::mem::replace(&mut self.wish, next_h);
                             break;
                         }
                         // It stands, counts as over tolerance, and the next pair begins with outputs that lag less.
                         Decision::Reject { .. } if self.only_lags(driving, &mut tries) => {
-                            self.wish = h;
+                            wish = std::mem::replace(&mut self.wish, h);
                             break;
                         }
                         Decision::Reject { retry_h } => retry_h,
@@ -93,7 +94,7 @@ impl Engine {
                 None => return self.single_step(observer),
             }
         }
-        self.accept_pair(tries.rejections, observer)
+        self.accept_pair(tries.rejections, wish, observer)
     }
 
     /// The driving estimate of the small step that has the larger one.
@@ -188,11 +189,16 @@ impl Engine {
         stopped
     }
 
-    /// Both steps stand.
-    fn accept_pair(&mut self, rejections: u32, observer: &mut dyn Observer) -> Result<Flow, RunError> {
+    /// Both steps stand; `before` was the wish that they came from.
+    fn accept_pair(
+        &mut self,
+        rejections: u32,
+        before: f64,
+        observer: &mut dyn Observer,
+    ) -> Result<Flow, RunError> {
         self.improve();
         let first = self.publish_first(rejections, observer)?;
-        let second = self.accept(0, observer)?;
+        let second = self.accept(0, before, observer)?;
         Ok(if first == Flow::Stop { first } else { second })
     }
 

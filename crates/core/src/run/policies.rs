@@ -2,7 +2,7 @@
 
 use super::settings::Settings;
 use crate::checkpoint::{Checkpoint, Checkpointed};
-use crate::controller::StepController;
+use crate::controller::{Ceiling, StepController};
 use crate::correction::InputCorrection;
 use crate::estimator::{ErrorEstimator, Estimate, Tells};
 use crate::feed_through::Reached;
@@ -22,9 +22,14 @@ pub struct Policies {
     pub estimators: Vec<Box<dyn ErrorEstimator>>,
     /// How the step size is chosen.
     pub controller: Box<dyn StepController>,
+    /// The longest step that the motion of inputs allows.
+    pub ceiling: Option<Ceiling>,
     /// Identifies feed-through while the run goes on.
     pub identifier: Option<Identifier>,
 }
+
+/// What the step size is multiplied with, at least, where an event only curves the motion of coupled inputs.
+const AFTER_A_BEND: f64 = 0.1;
 
 impl Policies {
     /// Whether one of them learns from accepted steps.
@@ -33,11 +38,15 @@ impl Policies {
             || self.correction.is_some()
             || !self.estimators.is_empty()
             || self.identifier.is_some()
+            || self.ceiling.is_some()
     }
 
     /// Whether one of them asks for the defects of all hold orders.
     pub(super) fn need_defects(&self) -> bool {
-        self.extrapolation.needs_defects() || self.estimators.iter().any(|e| e.needs_defects())
+        self.extrapolation.needs_defects()
+            || self.ceiling.is_some()
+            || self.correction.as_ref().is_some_and(|c| c.needs_defects())
+            || self.estimators.iter().any(|e| e.needs_defects())
     }
 
     /// The errors that some estimator knows one by one, where details are recorded.
@@ -87,10 +96,35 @@ impl Policies {
         for (estimator, own) in self.estimators.iter_mut().zip(&record.estimates) {
             estimator.commit(step, own);
         }
+        if let Some(ceiling) = &mut self.ceiling {
+            ceiling.commit(step, self.estimators.first().map_or(&[], |e| e.diagnostics().noise));
+        }
         if let Some(identifier) = &mut self.identifier {
             let acted = |i: usize| exchange.input_at_end(record, i);
             identifier.commit(step.span, acted, |i| exchange.mean(i, step.span.h), step.y_step);
+            self.correction.iter_mut().for_each(|correction| correction.heed(identifier));
         }
+    }
+
+    /// What the controller wishes after a step for which `before` had been wished, no longer than the ceiling.
+    pub(super) fn limit(&mut self, wish: f64, before: f64) -> f64 {
+        self.ceiling.as_mut().map_or(wish, |ceiling| ceiling.limit(wish, before))
+    }
+
+    /// The size to go on with after an event, where `wish` was the size before it; `sharp` if a value or a slope of a coupled input
+    /// jumps, else their motion only curves.
+    pub(super) fn size_after_event(&mut self, wish: f64, sharp: bool) -> f64 {
+        let h = self.controller.restart(wish);
+        match &self.ceiling {
+            _ if !sharp => h.max(AFTER_A_BEND * wish),
+            Some(ceiling) => ceiling.restart(h, self.controller.floor()),
+            None => h,
+        }
+    }
+
+    /// The shortest step that is wished for, in s.
+    pub(super) fn floor(&self) -> f64 {
+        self.controller.floor().max(self.ceiling.as_ref().map_or(0.0, Ceiling::shortest))
     }
 
     /// Everybody forgets the past of what a discontinuity reaches.
@@ -110,16 +144,18 @@ impl Policies {
         let correction = self.correction.iter().map(|c| c.as_ref() as &dyn Checkpointed);
         let estimators = self.estimators.iter().map(|e| e.as_ref() as &dyn Checkpointed);
         let identifier = self.identifier.iter().map(|i| i as &dyn Checkpointed);
+        let ceiling = self.ceiling.iter().map(|c| c as &dyn Checkpointed);
         let hold = [self.extrapolation.as_ref() as &dyn Checkpointed, self.controller.as_ref()];
-        hold.into_iter().chain(correction).chain(estimators).chain(identifier)
+        hold.into_iter().chain(correction).chain(estimators).chain(identifier).chain(ceiling)
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut dyn Checkpointed> {
         let correction = self.correction.iter_mut().map(|c| c.as_mut() as &mut dyn Checkpointed);
         let estimators = self.estimators.iter_mut().map(|e| e.as_mut() as &mut dyn Checkpointed);
         let identifier = self.identifier.iter_mut().map(|i| i as &mut dyn Checkpointed);
+        let ceiling = self.ceiling.iter_mut().map(|c| c as &mut dyn Checkpointed);
         let hold = [self.extrapolation.as_mut() as &mut dyn Checkpointed, self.controller.as_mut()];
-        hold.into_iter().chain(correction).chain(estimators).chain(identifier)
+        hold.into_iter().chain(correction).chain(estimators).chain(identifier).chain(ceiling)
     }
 }
 

@@ -6,6 +6,7 @@ pub mod wrapper;
 pub mod radau;
 pub mod whole_steps;
 pub mod shared_inputs;
+pub mod own_step;
 
 pub use description::{
     Binding, Capabilities, Causality, Digits, FeedThrough, Info, Packet, PacketKind, ValueKind, Variable,
@@ -222,6 +223,9 @@ pub trait Subsystem: Send {
     fn restore(&mut self) -> Result<(), SubsystemError> {
         Err(SubsystemError::Unsupported { call: "restore" })
     }
+
+    /// The steps that follow are not saved: one that cannot be finished cannot be made again.
+    fn release(&mut self) {}
 
     /// Another instance with the same parameters and start values, before [`Subsystem::bind`]: what is tried out on it leaves no
     /// trace in the run. `None` if there cannot be one.

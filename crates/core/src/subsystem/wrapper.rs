@@ -33,6 +33,26 @@ pub trait Wrapper: Send {
         self.inner().scratch()
     }
 
+    /// See [`Subsystem::save`].
+    fn save(&mut self) -> Result<(), SubsystemError> {
+        self.inner_mut().save()
+    }
+
+    /// See [`Subsystem::restore`].
+    fn restore(&mut self) -> Result<(), SubsystemError> {
+        self.inner_mut().restore()
+    }
+
+    /// See [`Subsystem::release`].
+    fn release(&mut self) {
+        self.inner_mut().release();
+    }
+
+    /// See [`Subsystem::load_snapshot`].
+    fn load_snapshot(&mut self, snapshot: &StateSnapshot) -> Result<(), SubsystemError> {
+        self.inner_mut().load_snapshot(snapshot)
+    }
+
     /// See [`Subsystem::start`].
     fn start(&mut self) -> Result<(), SubsystemError> {
         self.inner_mut().start()
@@ -94,11 +114,15 @@ impl<T: Wrapper> Subsystem for T {
     }
 
     fn save(&mut self) -> Result<(), SubsystemError> {
-        self.inner_mut().save()
+        Wrapper::save(self)
     }
 
     fn restore(&mut self) -> Result<(), SubsystemError> {
-        self.inner_mut().restore()
+        Wrapper::restore(self)
+    }
+
+    fn release(&mut self) {
+        Wrapper::release(self);
     }
 
     fn scratch(&self) -> Option<Box<dyn Subsystem>> {
@@ -114,7 +138,7 @@ impl<T: Wrapper> Subsystem for T {
     }
 
     fn load_snapshot(&mut self, snapshot: &StateSnapshot) -> Result<(), SubsystemError> {
-        self.inner_mut().load_snapshot(snapshot)
+        Wrapper::load_snapshot(self, snapshot)
     }
 
     fn can_snapshot(&mut self) -> bool {

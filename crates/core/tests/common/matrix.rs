@@ -3,10 +3,12 @@
 use super::{Correction, Method, effort_sides};
 use powerbond_core::controller::{Fixed, Pi, Rejecting, StepBounds, StepController};
 use powerbond_core::correction::{
-    EffortSide, EnergyCorrection, Flow, Form, InputCorrection, Nepce, ResidualInputs, StepRatio, ZetaRule,
+    EffortSide, EnergyCorrection, Flow, Form, GiveBack, InputCorrection, Nepce, ResidualInputs, StepRatio,
+    ZetaRule,
 };
 use powerbond_core::estimator::{
-    BigStep, Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual, Richardson, Tolerance,
+    BigStep, Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual, Richardson, Steering,
+    Tolerance,
 };
 use powerbond_core::hold::InputFeed;
 use powerbond_core::network::Network;
@@ -24,8 +26,6 @@ pub struct Case<'a> {
     pub method: &'a Method,
     /// Richardson estimates are taken off outputs.
     pub extrapolate: bool,
-    /// The jump norm looks for noise in shorter steps, in s.
-    pub small_step: f64,
 }
 
 pub type Make<T> = fn(&Case<'_>) -> Box<T>;
@@ -54,6 +54,10 @@ pub const HOLDS: &[Row<(u8, Option<InputFeed>)>] = &[
 ];
 
 pub const CORRECTIONS: &[Row<Make<dyn InputCorrection>>] = &[
+    Row {
+        name: "give-back",
+        make: |case| Box::new(GiveBack::new(case.network, &[], |i| case.network.wiring.is_coupled(i))),
+    },
     Row { name: "nepce", make: |case| Box::new(case.nepce(0.5, false)) },
     Row { name: "nepce, model", make: |case| Box::new(case.nepce(0.5, true)) },
     Row { name: "nepce, gated", make: |case| Box::new(case.gated_nepce(0.5)) },
@@ -110,7 +114,17 @@ pub const ESTIMATORS: &[Row<Make<dyn ErrorEstimator>>] = &[
         make: |case| {
             let values_only = !matches!(case.method.variable, None | Some(InputFeed::Derivatives(_)));
             let groups = Jump::groups(case.network, |_| false);
-            Box::new(Jump::new(1e-3, &groups, vec![values_only; case.network.n_inputs], case.small_step))
+            Box::new(Jump::new(1e-3, &groups, vec![values_only; case.network.n_inputs]))
+        },
+    },
+    Row {
+        name: "jump, steered",
+        make: |case| {
+            let n = case.network.n_inputs;
+            let mut jump = Jump::new(1e-3, &Jump::groups(case.network, |_| false), vec![false; n]);
+            jump.set_steering(Steering::new(1e-3, case.network, &[], 0..n));
+            jump.share_scales(vec![0; n]);
+            Box::new(jump)
         },
     },
 ];
@@ -126,6 +140,14 @@ const COMBINATIONS: &[Row<&[&str]>] = &[
 pub const CONTROLLERS: &[Row<Make<dyn StepController>>] = &[
     Row { name: "fixed", make: |case| Box::new(Fixed { step: case.method.step }) },
     Row { name: "ecco", make: |case| Box::new(Pi::ecco(case.method.step, case.bounds())) },
+    Row {
+        name: "ecco, quiet rollback",
+        make: |case| {
+            let mut pi = Pi::ecco(case.method.step, case.bounds());
+            pi.quiet_rollback = true;
+            Box::new(pi)
+        },
+    },
     Row { name: "i", make: |case| Box::new(Pi::integral(case.method.step, case.bounds())) },
     Row {
         name: "rejecting",

@@ -8,6 +8,7 @@ pub mod rows;
 pub mod bits;
 
 use matrix::Case;
+use powerbond_core::controller::Ceiling;
 use powerbond_core::correction::{EffortGiver, EffortSide, EffortTerm, Form};
 use powerbond_core::energy::Term;
 use powerbond_core::feed_through::identify::{Identifier, Role};
@@ -207,7 +208,7 @@ pub fn engine_with(
     let has_feed_through = |s: &usize| !network.members[*s].feed_through.is_empty();
     let refresh =
         network.evaluation_order.iter().copied().filter(|s| method.refresh && has_feed_through(s)).collect();
-    let case = Case { network: &network, method, extrapolate: true, small_step: 1e-5 * stop };
+    let case = Case { network: &network, method, extrapolate: true };
     let policies = policies(&case);
     let mut settings = Settings { refresh, worker_threads: method.threads, ..Settings::new(0.0, stop) };
     change(&mut settings);
@@ -241,6 +242,8 @@ pub fn policies(case: &Case<'_>) -> Policies {
     let members: Vec<(usize, Role)> = (0..network.members.len()).map(|s| (s, Role::Improved)).collect();
     let rates = method.rates.clone().unwrap_or_else(|| vec![1; network.members.len()]);
     Policies {
+        // As in the default method.
+        ceiling: method.estimator.starts_with("jump").then(|| Ceiling::new(0..n, 1e-3, 0.0)),
         identifier: method.identify.then(|| Identifier::new(network, &members, |_| true)),
         schedule: Schedule::new(network, &method.schedule, &rates),
         extrapolation,

@@ -89,6 +89,7 @@ impl Run {
         let handed = network.owner_of_input.iter();
         let handed = handed.map(|&s| network.members[s].capabilities.input_derivatives).collect();
         let policies = Policies {
+            ceiling: None,
             identifier: None,
             schedule: Schedule::new(&network, &self.kind, &self.rates),
             extrapolation: Box::new(Polynomial::new(vec![self.order; network.n_inputs], handed)),

@@ -13,7 +13,8 @@ use crate::number::short;
 use crate::source::At;
 use crate::system::{BondPort, SimulatorSpec, System, Tables, items_of, misfit, open_fmu};
 use powerbond_core::network::{BondSpec, Names, Network, NetworkBuilder, PortSpec, VariableName};
-use powerbond_core::subsystem::{Causality, Setup, ValueKind};
+use powerbond_core::subsystem::own_step::{Governor, OwnStepProbe, OwnSteps};
+use powerbond_core::subsystem::{Causality, Setup, Subsystem, ValueKind};
 use powerbond_core::time::signal::Signal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub(super) struct Coupled<'a> {
     pub effects: Effects,
     /// Time per subsystem, in the order of names.
     pub timings: Vec<Arc<Timing>>,
+    /// Own steps of each subsystem, in the same order, where they are probed.
+    pub own: Vec<Option<OwnSteps>>,
     /// What FMUs say.
     pub log: SharedLog,
     pub warnings: Vec<String>,
@@ -40,7 +43,7 @@ impl<'a> Coupled<'a> {
         warnings.extend(system.notes.iter().cloned());
         let log = SharedLog::default();
         let shares = Shares::of(system)?;
-        let (builder, timings) = simulators(system, &shares, trials, &log, &mut warnings)?;
+        let Simulators { builder, timings, own } = simulators(system, &shares, trials, &log, &mut warnings)?;
         let mut problems = Collector::new();
         let mut recorded = problems.keep_or(Vec::new(), recorded(system, &builder));
         leave_out_unreadable(&builder, experiment, &mut recorded, &mut warnings);
@@ -60,7 +63,7 @@ impl<'a> Coupled<'a> {
         let (network, names) = problems.finish_some(built)?;
         warnings.extend(experiment.notes_on_members(system, &network, &names));
         let mut coupled =
-            Coupled { system, experiment, network, names, recorded, effects, timings, log, warnings };
+            Coupled { system, experiment, network, names, recorded, effects, timings, own, log, warnings };
         coupled.probe_feed_through()?;
         coupled.probe_integrations();
         system.method.correction.settle_gains(&mut coupled.network, &coupled.names)?;
@@ -68,16 +71,35 @@ impl<'a> Coupled<'a> {
     }
 }
 
-/// Makes every subsystem, in name order, each with something that takes its time.
+/// Every subsystem, in name order.
+struct Simulators {
+    builder: NetworkBuilder,
+    timings: Vec<Arc<Timing>>,
+    own: Vec<Option<OwnSteps>>,
+}
+
+/// How finely the subsystem at a place in the order of names is sub-stepped for its own error, if it is: `auto` does, and a run that is
+/// repeated does as before.
+fn governor(system: &System, place: usize) -> Option<Governor> {
+    if let Some(repeats) = &system.simulation.repeats {
+        let rates = repeats.sub_steps.get(place).cloned().unwrap_or_default();
+        return Some(Governor::Repeat { rates, parts: f64::from(repeats.parts) });
+    }
+    let is_auto = system.method.kind.is_some();
+    system.method.jump_tolerance().filter(|_| is_auto).map(Governor::Tolerance)
+}
+
+/// Makes every subsystem, in name order, each with something that takes its time and, where several are coupled, probes its own steps.
 fn simulators(
     system: &System,
     shares: &Shares,
     trials: Trials,
     log: &SharedLog,
     warnings: &mut Vec<String>,
-) -> Result<(NetworkBuilder, Vec<Arc<Timing>>), Error> {
+) -> Result<Simulators, Error> {
     let mut builder = NetworkBuilder::new();
-    let mut timings = Vec::new();
+    let (mut timings, mut own) = (Vec::new(), Vec::new());
+    let probes = system.verdict.own_steps && system.subsystems.len() > 1;
     let mut ordered: Vec<_> = system.subsystems.iter().collect();
     ordered.sort_by(|a, b| a.name.value.cmp(&b.name.value));
     let (mut problems, mut broken) = (Collector::new(), BTreeSet::new());
@@ -85,6 +107,14 @@ fn simulators(
         let made = subsystems::make(system, spec, trials, log, warnings)
             .and_then(|made| declared::apply(spec, made));
         if let Some(simulator) = problems.keep(made) {
+            let (simulator, found) = match probes.then(|| governor(system, timings.len())) {
+                Some(governor) => {
+                    let (probe, found) = OwnStepProbe::new(simulator, governor);
+                    (Box::new(probe) as Box<dyn Subsystem>, Some(found))
+                }
+                None => (simulator, None),
+            };
+            own.push(found);
             let (timed, timing) = Timed::new(shares.apply(system, &spec.name.value, simulator));
             timings.push(timing);
             builder = builder.subsystem(&spec.name.value, Box::new(timed));
@@ -95,7 +125,7 @@ fn simulators(
     if !broken.is_empty() {
         rest::mistakes(system, &broken, &mut problems);
     }
-    problems.finish((builder, timings))
+    problems.finish(Simulators { builder, timings, own })
 }
 
 /// Items of enumerations that inputs from tables and constants may name.

@@ -6,7 +6,7 @@ use super::inputs::{followed, twins};
 use super::record::{columns, port_names};
 use crate::Error;
 use crate::catalogue::controllers::Controller;
-use crate::catalogue::{self, Chosen, Class, Context, DITHER, Identify, Method, is_discrete};
+use crate::catalogue::{self, Chosen, Class, Context, DITHER, Identify, Method, StepCeiling, is_discrete};
 use powerbond_core::controller::Fixed;
 use powerbond_core::feed_through::identify::Identifier;
 use powerbond_core::hold::InputFeed;
@@ -89,6 +89,7 @@ impl Coupled<'_> {
             estimators,
             adaptive,
             timings: self.timings,
+            own: self.own,
             rates,
             start,
             stop,
@@ -119,6 +120,8 @@ impl Coupled<'_> {
             duration: experiment.duration(),
             step: decided.step,
             steered_by_jumps: system.method.is_steered_by_jumps(),
+            gives_back: system.method.correction.gives_back(),
+            has_ceiling: system.method.ceiling == StepCeiling::Motion,
             bonds: names.bond_order.iter().map(bond).collect(),
         };
         let mut method = Method { controller: decided.controller.clone(), ..system.method.clone() };
@@ -149,12 +152,15 @@ impl Coupled<'_> {
             Some(_) => Box::new(Fixed { step: decided.step }),
             None => method.controller.make(context)?,
         };
+        let ceiling =
+            method.ceiling.make(context, controller.may_reject()).filter(|_| !controller.is_fixed());
         method.dither = context.dither.as_ref().map(|(amplitude, _)| *amplitude);
         let policies = Policies {
             extrapolation: method.hold.make(context),
             schedule,
             correction,
             estimators,
+            ceiling,
             controller,
             identifier: decided.identifier.clone(),
         };
@@ -197,7 +203,7 @@ impl Coupled<'_> {
             sample_feed_through: true,
             output_derivatives: method.slopes.value,
             allow_nonfinite: s.allow_nonfinite,
-            repeats: s.repeats.clone(),
+            repeats: s.repeats.as_ref().map(|repeats| repeats.ends.clone()),
             ..Settings::new(self.experiment.start, self.experiment.stop)
         }
     }

@@ -289,11 +289,10 @@ impl Coupled<'_> {
         } else if let Some(s) = network.members.iter().position(|m| m.capabilities.constant_step) {
             format!("`{}` supports one step size only", names.subsystems[s])
         } else {
+            // The scales of inputs are not known yet: a longer first step would be as wrong as it likes, and nothing would show it.
+            let own = catalogue::estimators::FIRST_STEP * self.experiment.duration();
             let given = self.system.simulation.step.as_ref().map(|at| at.value);
-            return (
-                wanted.clone(),
-                given.unwrap_or(catalogue::estimators::FIRST_STEP * self.experiment.duration()),
-            );
+            return (wanted.clone(), given.map_or(own, |given| own.min(given)));
         };
         // This step is a default: it may as well be a multiple of what a subsystem steps in.
         let step = if self.system.simulation.step.is_none() { whole_steps(network, step) } else { step };

@@ -35,6 +35,7 @@ use powerbond_core::network::{Names, VariableName};
 use powerbond_core::observe::verdict::Verdict;
 use powerbond_core::observe::{Both, Observer};
 use powerbond_core::run::{Engine, Outcome};
+use powerbond_core::subsystem::own_step::OwnSteps;
 use powerbond_core::subsystem::{Digits, ValueKind, Variable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -70,6 +71,8 @@ pub struct Assembled {
     pub adaptive: bool,
     /// Time per subsystem, in the order of `names.subsystems`.
     pub timings: Vec<Arc<Timing>>,
+    /// What probes found of the own steps of each subsystem, in the same order; `None` where nothing is probed.
+    pub own: Vec<Option<OwnSteps>>,
     /// Sub-steps of each subsystem in a macro step.
     pub rates: Vec<u32>,
     /// Start of the run, in s.
@@ -97,6 +100,12 @@ impl Assembled {
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let outcome = self.engine.run(&mut Both(&mut self.verdict, observer));
         outcome.map_err(|error| self.explain(&error))
+    }
+
+    /// Steps of all subsystems: those of the run, and those of probes and sub-steps.
+    pub fn all_calls(&self) -> u64 {
+        let made: u64 = self.timings.iter().map(|timing| timing.calls()).sum();
+        made + self.own.iter().flatten().map(|own| own.copy().extra).sum::<u64>()
     }
 
     /// The constant step of a run without a step of its own, in s.

@@ -145,6 +145,13 @@ fn fmu(
     let nothing_to_refresh = follows_nothing && spec.feed_through.is_none();
     let wanted = !once && !nothing_to_refresh;
     let probed = wanted.then(|| powerbond_fmi::probe::probe(&fmu, &options, trials == Trials::WithSteps));
+    if options.input_derivatives.is_none()
+        && trials == Trials::WithSteps
+        && system.method.hold.max() > 1
+        && powerbond_fmi::curvature::follows_curvature(&fmu, &options)
+    {
+        options.input_derivatives = Some(2);
+    }
     let mut instance = fmu.instantiate(name, &options).map_err(fail)?;
     let mut remarks = shortcomings;
     remarks.extend(instance.unused());

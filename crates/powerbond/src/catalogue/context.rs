@@ -29,6 +29,10 @@ pub struct Context<'a> {
     pub step: f64,
     /// The jump norm steers the step size.
     pub steered_by_jumps: bool,
+    /// What held inputs lacked is given back.
+    pub gives_back: bool,
+    /// The motion of inputs bounds the step size.
+    pub has_ceiling: bool,
     /// Sub-steps of each member in a macro step.
     pub rates: &'a [u32],
     /// Members that are read again after each step.
@@ -42,6 +46,32 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Whether the subsystem of an input follows the polynomial that the input is held with.
+    pub fn follows(&self, input: usize) -> bool {
+        let takes = self.network.members[self.network.owner_of_input[input]].capabilities.input_derivatives;
+        match self.variable_hold {
+            true => matches!(self.feeds[input], InputFeed::Derivatives(_) | InputFeed::Radau),
+            false => takes >= self.holds[input],
+        }
+    }
+
+    /// Coupled inputs of real numbers.
+    pub fn judged(&self) -> impl Iterator<Item = usize> {
+        let network = self.network;
+        (0..network.n_inputs).filter(|&i| network.wiring.is_coupled(i) && !is_discrete(network, i))
+    }
+
+    /// Whether every subsystem can go back to a saved state.
+    pub fn all_restore(&self) -> bool {
+        self.network.members.iter().all(|m| m.capabilities.can_restore)
+    }
+
+    /// Whether a coupled subsystem takes values only: what they lack inside a step makes an error that depends on its own stiffness,
+    /// which coupling data do not show.
+    pub fn has_values_only_member(&self) -> bool {
+        self.judged().any(|i| !matches!(self.feeds[i], InputFeed::Derivatives(_)))
+    }
+
     /// The nominal value of an output.
     pub fn nominal(&self, output: usize) -> f64 {
         self.network.output_variable(output).nominal.abs()

@@ -1,12 +1,12 @@
 //! `[method]`: how a system is run, every part of it typed.
 
 use super::controllers::{Controller, Ecco, Fixed};
-use super::corrections::{self, Correction};
+use super::corrections::{self, Correction, GiveBack};
 use super::estimators::{self, Estimator, Jump};
 use super::holds::HoldOrder;
 use super::methods::{AUTO, Auto, Whole};
 use super::schedules::{Jacobi, Scheduling};
-use super::{Choice, Chosen, Feeding, Part, Word};
+use super::{Choice, Chosen, Feeding, Part, StepCeiling, Word};
 use crate::Error;
 use crate::source::At;
 use powerbond_core::energy::Quadrature;
@@ -61,6 +61,8 @@ pub struct Method {
     pub monitors: Vec<Chosen<Estimator>>,
     /// The next step size.
     pub controller: Chosen<Controller>,
+    /// What bounds the step size from above.
+    pub ceiling: StepCeiling,
     /// Re-reading of feed-through outputs.
     pub refresh: Refresh,
     /// Feed-through that is identified.
@@ -94,6 +96,7 @@ impl Default for Method {
             estimator: estimators::Off.into(),
             monitors: Vec::new(),
             controller: Fixed.into(),
+            ceiling: StepCeiling::Off,
             refresh: Refresh::Off,
             identify: Identify::Off,
             dither: None,
@@ -111,8 +114,10 @@ impl Method {
             kind: Some(Whole::Auto(Auto { tolerance }).into()),
             hold: HoldOrder::Variable,
             values_only: At::default(Feeding::Auto),
-            estimator: Jump { tolerance }.into(),
+            correction: GiveBack.into(),
+            estimator: Jump { tolerance, ..Jump::default() }.into(),
             controller: Ecco::default().into(),
+            ceiling: StepCeiling::Motion,
             refresh: Refresh::Auto,
             identify: Identify::All,
             ..Method::default()
@@ -153,6 +158,11 @@ impl Method {
         matches!(self.estimator.value, Estimator::Jump(_))
     }
 
+    /// The bound of the jump norm follows what the jumps so far have come to.
+    pub fn is_steered(&self) -> bool {
+        matches!(&self.estimator.value, Estimator::Jump(jump) if jump.steered == Some(true))
+    }
+
     /// The tolerance of the jump norm, if that steers.
     pub fn jump_tolerance(&self) -> Option<f64> {
         match &self.estimator.value {
@@ -191,6 +201,7 @@ impl Method {
             "estimator": self.estimator.part().to_json(),
             "monitors": self.monitors.iter().map(|m| m.part().to_json()).collect::<Vec<_>>(),
             "controller": self.controller.part().to_json(),
+            "ceiling": self.ceiling.word(),
             "refresh": match &self.refresh {
                 Refresh::Auto => "auto".into(),
                 Refresh::Off => json!(false),

@@ -27,11 +27,13 @@ pub mod estimators;
 pub mod controllers;
 pub mod methods;
 mod feeding;
+mod ceiling;
 mod method;
 mod read;
 
 pub use crate::knobs;
 pub use abilities::{Ability, Without, without};
+pub use ceiling::StepCeiling;
 pub use context::{Context, is_discrete, never_ends};
 pub use feeding::{Class, Feeding, feeds, feeds_through, too_wide};
 pub use knob::{BY_RULE, Domain, Knob, KnobField, KnobValue, PerVariable, Word};
@@ -48,6 +50,7 @@ pub const ALL: &[Entry] = &[
     holds::SECOND,
     holds::VARIABLE,
     corrections::NONE,
+    corrections::GIVE_BACK,
     corrections::NEPCE,
     corrections::ENERGY,
     estimators::NONE,

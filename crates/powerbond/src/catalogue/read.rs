@@ -2,7 +2,7 @@
 
 use super::holds::{HoldOrder, MAX_ORDER};
 use super::methods::{AUTO, Auto, Whole};
-use super::{ALL, Choice, Chosen, Feeding, Identify, Kind, Method, Refresh, Word};
+use super::{ALL, Choice, Chosen, Feeding, Identify, Kind, Method, Refresh, StepCeiling, Word};
 use crate::Error;
 use crate::error::Collector;
 use crate::number::share;
@@ -22,6 +22,7 @@ const KEYS: &[&str] = &[
     "estimator",
     "monitors",
     "controller",
+    "ceiling",
     "refresh",
     "identify",
     "dither",
@@ -140,6 +141,10 @@ impl Method {
                 return n.expected("a number from 0 to 1");
             }
             method.dither = Some(given);
+            Ok(())
+        }),
+        ("ceiling", |method, n| {
+            method.ceiling = n.one_of(StepCeiling::WORDS)?;
             Ok(())
         }),
         ("meter", |method, n| {

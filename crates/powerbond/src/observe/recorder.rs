@@ -49,6 +49,8 @@ pub struct Recorder {
     is_power: Vec<bool>,
     /// Coupled inputs, where their orders and which one limits the step are written.
     orders: Option<Vec<usize>>,
+    has_ceiling: bool,
+    gives_back: bool,
     /// Attempts that were rejected, and steps that were kept over tolerance, since the last row.
     rejected: u32,
     over_tolerance: u32,
@@ -326,6 +328,8 @@ impl Recorder {
             net_of,
             is_power,
             orders: orders(assembled),
+            has_ceiling: assembled.engine.ceiling().is_some(),
+            gives_back: gives_back(assembled),
             rejected: 0,
             over_tolerance: 0,
             rejected_norm: f64::NAN,
@@ -491,6 +495,13 @@ impl Recorder {
             self.energy.field(place.map_or(0.0, |k| (k + 1) as f64));
             let order = |i: usize| step.defects.map_or(f64::NAN, |defects| f64::from(defects.order[i]));
             coupled.iter().take(MOST_ORDERS).for_each(|&i| self.energy.field(order(i)));
+            if self.has_ceiling {
+                self.energy.field(f64::from(u8::from(report.at_ceiling)));
+            }
+            if self.gives_back {
+                let given = |i: usize| step.corrected_end[i] - step.held_end[i];
+                coupled.iter().take(MOST_ORDERS).for_each(|&i| self.energy.field(given(i)));
+            }
         }
         for (k, (flow, ports)) in step.flows.iter().zip(&step.bonds.bonds).enumerate() {
             step.ports[ports.clone()].iter().for_each(|p| self.energy.field(p.power));
@@ -576,6 +587,18 @@ fn energy_fields(assembled: &Assembled, owners: &[usize]) -> Vec<Field> {
         fields.push(Field::new("limited_by", "1"));
         let order = |&i: &usize| Field::new(format!("order.{}", assembled.names.inputs[i]), "1");
         fields.extend(coupled.iter().take(MOST_ORDERS).map(order));
+        if assembled.engine.ceiling().is_some() {
+            fields.push(Field::new("ceiling", "1"));
+        }
+        if gives_back(assembled) {
+            let given = |&i: &usize| {
+                Field::new(
+                    format!("given_back.{}", assembled.names.inputs[i]),
+                    assembled.unit(Column::Input(i)),
+                )
+            };
+            fields.extend(coupled.iter().take(MOST_ORDERS).map(given));
+        }
     }
     let pseudo = &assembled.engine.network().bonds.pseudo;
     for ((bond, ports), &pseudo) in assembled.names.bonds.iter().zip(&assembled.ports).zip(pseudo) {
@@ -594,6 +617,11 @@ fn energy_fields(assembled: &Assembled, owners: &[usize]) -> Vec<Field> {
 
 /// Orders of more inputs than this are not written.
 const MOST_ORDERS: usize = 64;
+
+/// Whether what held inputs lacked is given back.
+fn gives_back(assembled: &Assembled) -> bool {
+    !assembled.engine.shares_of_correction().is_empty()
+}
 
 /// Coupled inputs, where orders vary or inputs limit the step: the n-th one is number n in the column `limited_by`.
 fn orders(assembled: &Assembled) -> Option<Vec<usize>> {

@@ -73,6 +73,7 @@ pub fn play(observer: &mut dyn Observer, points: impl IntoIterator<Item = (Point
                     rejected_norm: f64::NAN,
                     details: Details::default(),
                     limited_by: None,
+                    at_ceiling: false,
                     event_follows: point == Point::Left,
                 };
                 observer.accepted(&step, &report);

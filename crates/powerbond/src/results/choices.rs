@@ -13,6 +13,8 @@ pub struct Choices {
     pub subsystems: Vec<SubsystemChoice>,
     /// How coupled inputs were held, where the order varies or inputs limit the step.
     pub inputs: Vec<InputChoice>,
+    /// How steps were chosen, where the motion of inputs bounds them or the norm is steered.
+    pub steps: Option<StepChoice>,
     /// Feed-through that was found out.
     pub identified: Vec<IdentifiedChoice>,
 }
@@ -43,6 +45,19 @@ pub struct InputChoice {
     pub limited: f64,
     /// Its noise at the last look, in its unit.
     pub noise: f64,
+    /// Share of the steps in which it was given back what it lacked.
+    pub given_back: f64,
+}
+
+/// How steps were chosen.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepChoice {
+    /// Share of the steps that the motion of inputs bounded, not the error norm.
+    pub at_ceiling: f64,
+    /// The longest step that the motion of inputs allowed in the end, in s.
+    pub ceiling: f64,
+    /// The factor on the bound of the error norm in the end: below 1 where errors add up.
+    pub steering: f64,
 }
 
 /// A feed-through gain that was found out.
@@ -90,17 +105,25 @@ pub fn choices(assembled: &Assembled) -> Choices {
     let driving = engine.driving();
     let limited = driving.map_or(&[][..], |e| e.diagnostics().limited);
     let noise = driving.map_or(&[][..], |e| e.diagnostics().noise);
+    let given_back = engine.shares_of_correction();
+    let bounded = engine.ceiling().map(|ceiling| StepChoice {
+        at_ceiling: ceiling.held() as f64 / steps,
+        ceiling: ceiling.longest(),
+        steering: driving.map_or(1.0, |e| e.diagnostics().steering),
+    });
     let shown = !counts.is_empty() || !limited.is_empty();
     let input = |i: usize| InputChoice {
         name: names.inputs[i].to_string(),
         orders: counts.get(i).copied().unwrap_or_default().map(|n| n as f64 / steps),
         limited: limited.get(i).copied().unwrap_or(0) as f64 / steps,
         noise: noise.get(i).copied().unwrap_or(0.0),
+        given_back: given_back.get(i).copied().unwrap_or(0.0),
     };
     let coupled = (0..network.n_inputs).filter(|&i| shown && network.wiring.is_coupled(i));
     Choices {
         subsystems: names.subsystems.iter().enumerate().map(subsystem).collect(),
         inputs: coupled.map(input).collect(),
+        steps: bounded,
         identified: identified
             .iter()
             .map(|f| IdentifiedChoice {

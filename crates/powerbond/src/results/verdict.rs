@@ -9,13 +9,14 @@ use crate::catalogue::holds::HoldOrder;
 use crate::number::{percent, short};
 use crate::system::{System, Verify};
 use powerbond_core::observe::verdict::{Findings, InputFindings, VerdictLimits, Word};
+use powerbond_core::subsystem::own_step::{OwnError, OwnSteps};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// The verdict on a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerdictSummary {
-    /// `trustworthy`, `check`, `unreliable` or `not judged`.
+    /// `trustworthy`, `check` or `unreliable`; `not judged` where nothing is coupled or nothing moves.
     pub word: &'static str,
     /// In one sentence.
     pub text: String,
@@ -34,12 +35,16 @@ pub struct VerdictSummary {
 /// The estimated relative error of the coupling variables.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ErrorEstimate {
-    /// None where it is unknown: too few steps, values that are not finite, a failed run.
+    /// `coupling + own`. None where it is unknown: nothing coupled, too few steps, values that are not finite, a failed run.
     pub estimate: Option<f64>,
-    /// Nine errors in ten are larger than this.
+    /// Few errors are smaller than this.
     pub low: Option<f64>,
-    /// Nine errors in ten are smaller than this.
+    /// Few errors are larger than this.
     pub high: Option<f64>,
+    /// The part of the coupling.
+    pub coupling: Option<f64>,
+    /// The part of the own steps of subsystems; none where nothing was probed.
+    pub own: Option<f64>,
     /// The estimate only says that the error is large.
     pub large: bool,
 }
@@ -98,6 +103,10 @@ pub struct InputSummary {
     pub alternation: f64,
     /// rms of the last quarter over that of the second one.
     pub growth: f64,
+    /// What the largest defect of a single step leaves in the integral of the input, over the range of that integral.
+    pub kick: f64,
+    /// How far redundant integrals of the input drift apart, over the same range.
+    pub drift: f64,
 }
 
 /// Jump statistics of every coupled input.
@@ -117,6 +126,8 @@ pub fn inputs(assembled: &Assembled, findings: &Findings) -> Vec<InputSummary> {
         roughness: f.roughness,
         alternation: f.alternation,
         growth: f.growth,
+        kick: f.kick,
+        drift: f.drift,
     };
     findings.inputs.iter().map(one).collect()
 }
@@ -134,6 +145,8 @@ pub fn verdict(
     bonds: &[BondSummary],
     error: Option<&str>,
 ) -> VerdictSummary {
+    let own = Own::of(assembled);
+    let total = findings.error() + own.error();
     let judge = Judge { system, assembled, findings };
     let mut reasons = Vec::new();
     if let Some(error) = error {
@@ -146,58 +159,84 @@ pub fn verdict(
     judge.steps(&mut reasons);
     judge.jumps(&mut reasons);
     judge.energy(bonds, &mut reasons);
+    judge.own_steps(&own, &mut reasons);
     let rank = |r: &Reason| ["unreliable", "check", "note"].iter().position(|l| *l == r.level);
     reasons.sort_by_key(rank);
-    let decided = if error.is_some() { Word::Unreliable } else { findings.word };
+    let limits = &system.verdict.limits;
+    let enough = findings.steps >= limits.min_steps;
+    // Probes bound the own part from above, in undamped systems far above: alone it is a reason to check, not to distrust.
+    let coupling = limits.word(4.0 * findings.error());
+    let both = limits.word(4.0 * total).min(coupling.max(Word::Check));
+    let decided = if error.is_some() || !enough { Word::Unreliable } else { both };
+    let judged = is_judged(findings) || own.error() > 0.0;
     let word = match reasons.first().map(|r| r.level) {
         Some("unreliable") => Word::Unreliable,
         Some("check") => decided.max(Word::Check),
         _ => decided,
     };
-    let known = findings.score.is_finite() && findings.steps >= system.verdict.limits.min_steps;
-    if let (None, Some(text)) = (error, nothing_to_judge(findings, known)) {
-        reasons.retain(|r| r.level == "note");
-        let error = ErrorEstimate { estimate: None, low: None, high: None, large: false };
-        let text = text.to_owned();
-        return VerdictSummary {
-            word: NOT_JUDGED,
-            text,
-            score: None,
-            error,
-            blame: None,
-            reasons,
-            limits: limits(system),
-        };
-    }
-    let [low, high] = findings.bar();
+    let known = total.is_finite() && enough && judged;
     let estimate = ErrorEstimate {
-        estimate: known.then(|| findings.error()),
-        low: known.then_some(low),
-        high: known.then_some(high),
-        large: known && findings.score > system.verdict.limits.unreliable,
+        estimate: known.then_some(total),
+        low: known.then_some(BAR[0] * total),
+        high: known.then_some(BAR[1] * total),
+        coupling: known.then(|| findings.error()),
+        own: own
+            .found
+            .as_ref()
+            .filter(|_| known)
+            .map(|(_, found)| found.estimate)
+            .or(own.covers.then_some(0.0)),
+        large: known && 4.0 * findings.error() > limits.unreliable,
     };
+    let score = 4.0 * total;
+    let decided_on = judged || error.is_some() || reasons.iter().any(|r| r.level != "note");
     VerdictSummary {
-        word: word.text(),
-        text: sentence(word, &estimate, findings, assembled),
-        score: findings.score.is_finite().then_some(findings.score),
+        word: if decided_on { word.text() } else { NOT_JUDGED },
+        text: sentence(word, &estimate, findings, &own, assembled),
+        score: (decided_on && score.is_finite()).then_some(score),
         error: estimate,
         blame: findings.blame.map(|i| assembled.names.inputs[i].to_string()),
         reasons,
-        limits: limits(system),
+        limits: self::limits(system),
     }
 }
 
-/// The word for a run without anything that could be judged.
-const NOT_JUDGED: &str = "not judged";
+/// The word where there is nothing to judge.
+pub const NOT_JUDGED: &str = "not judged";
 
-/// Why there is nothing to judge: the verdict is on what subsystems exchange. `known`: the run is long enough to say that they do not.
-fn nothing_to_judge(findings: &Findings, known: bool) -> Option<&'static str> {
-    if findings.inputs.is_empty() {
-        Some("no numbers are exchanged between subsystems; errors inside them are not seen")
-    } else if known && findings.inputs.iter().all(|f| f.spread == 0.0) {
-        Some("all coupled variables are constant; nothing to judge")
-    } else {
-        None
+/// The typical range over the estimate, and the share of errors inside that was measured; docs/accuracy.md says on what.
+const BAR: [f64; 2] = [1.0 / 15.0, 6.0];
+
+/// Whether anything is coupled and has moved.
+fn is_judged(findings: &Findings) -> bool {
+    // A spread that is no number is that of something that moved.
+    findings.inputs.iter().any(|f| f.spread > 0.0 || !f.spread.is_finite() || f.score != 0.0)
+}
+
+/// What is known of the own steps of all subsystems.
+struct Own {
+    /// The largest error, and the subsystem that has it.
+    found: Option<(usize, OwnError)>,
+    /// Subsystems that could not be probed.
+    unknown: Vec<usize>,
+    /// At least one was probed.
+    covers: bool,
+}
+
+impl Own {
+    fn of(assembled: &Assembled) -> Self {
+        let is_known = |own: &Option<OwnSteps>| own.as_ref().is_some_and(OwnSteps::is_known);
+        let all = || assembled.own.iter().enumerate();
+        let errors = all().filter_map(|(s, own)| Some((s, own.as_ref()?.error()?)));
+        Own {
+            found: errors.max_by(|a, b| a.1.estimate.total_cmp(&b.1.estimate)),
+            unknown: all().filter(|(_, own)| !is_known(own)).map(|(s, _)| s).collect(),
+            covers: assembled.own.iter().any(is_known),
+        }
+    }
+
+    fn error(&self) -> f64 {
+        self.found.as_ref().map_or(0.0, |(_, found)| found.estimate)
     }
 }
 
@@ -231,9 +270,9 @@ impl VerdictSummary {
         self.word = word.text();
         self.score = score.is_finite().then_some(score);
         self.error = if error.is_finite() {
-            ErrorEstimate { estimate: Some(error), low: Some(low), high: Some(high), large }
+            ErrorEstimate { estimate: Some(error), low: Some(low), high: Some(high), large, ..self.error }
         } else {
-            ErrorEstimate { estimate: None, low: None, high: None, large: true }
+            ErrorEstimate { estimate: None, low: None, high: None, large: true, ..self.error }
         };
         for reason in &mut self.reasons {
             reason.level = "note";
@@ -300,21 +339,50 @@ fn blamed(verdict: &VerdictSummary) -> String {
     verdict.blame.as_ref().map_or(String::new(), |name| format!(" (worst at `{name}`)"))
 }
 
-fn sentence(word: Word, error: &ErrorEstimate, findings: &Findings, assembled: &Assembled) -> String {
+fn sentence(
+    word: Word,
+    error: &ErrorEstimate,
+    findings: &Findings,
+    own: &Own,
+    assembled: &Assembled,
+) -> String {
+    if findings.inputs.is_empty() {
+        return "no numbers are exchanged between subsystems; errors inside them are not seen (`--verify` sees them)"
+            .to_owned();
+    }
+    if !is_judged(findings) {
+        return "all coupled variables are constant; nothing to judge".to_owned();
+    }
     let Some(estimate) = error.estimate else {
         return "the error of this run cannot be estimated".to_owned();
     };
+    let range = || {
+        format!(
+            "typical range {} to {}",
+            percent(error.low.unwrap_or(0.0)),
+            percent(error.high.unwrap_or(0.0))
+        )
+    };
+    // Where own steps have a say, both parts are shown.
+    if let Some((member, found)) = own.found.as_ref().filter(|(_, o)| o.estimate > 0.1 * estimate) {
+        let name = &assembled.names.subsystems[*member];
+        let parts = format!(
+            "coupling {}, `{name}`'s own steps {}",
+            percent(findings.error()),
+            percent(found.estimate)
+        );
+        return if error.large {
+            format!("the error is large: {parts}")
+        } else {
+            format!("error about {} ({}): {parts}", percent(estimate), range())
+        };
+    }
     let worst =
         findings.blame.map_or(String::new(), |i| format!(", worst at `{}`", assembled.names.inputs[i]));
     match (word, findings.blame) {
         (_, None) => "no coupling error detected; errors inside subsystems are not seen".to_owned(),
         _ if error.large => format!("the coupling error is large{worst}"),
-        _ => format!(
-            "coupling error about {} (typical range {} to {}){worst}",
-            percent(estimate),
-            percent(error.low.unwrap_or(0.0)),
-            percent(error.high.unwrap_or(0.0))
-        ),
+        _ => format!("coupling error about {} ({}){worst}", percent(estimate), range()),
     }
 }
 
@@ -347,7 +415,7 @@ impl Judge<'_> {
     fn coupling(&self, out: &mut Vec<Reason>) {
         let limits = &self.system.verdict.limits;
         let findings = self.findings;
-        if findings.steps < limits.min_steps {
+        if findings.steps < limits.min_steps && is_judged(findings) {
             out.push(Reason {
                 value: Some(findings.steps as f64),
                 limit: Some(limits.min_steps as f64),
@@ -425,11 +493,25 @@ impl Judge<'_> {
             let advice = "the coupling is close to its stability limit: smaller steps, `refresh = true`, or the other split";
             out.push(at(f.alternation, limits.ringing, note("ringing", text, advice)));
         }
+        if f.drift > DRIFT {
+            let level = if f.drift > DRIFT_TO_CHECK { Word::Check.text() } else { "note" };
+            let text = format!(
+                "`{name}`: defects add up to {} of the range of its integral: quantities that two subsystems integrate \
+                 from it drift apart",
+                percent(f.drift)
+            );
+            let advice = "use smaller steps, or connect the integral itself where both sides need it";
+            out.push(at(f.drift, DRIFT, Reason { level, ..note("drift", text, advice) }));
+        }
         if f.growth > limits.growth {
             let times = if f.growth < 1e4 { format!("{:.1}", f.growth) } else { short4(f.growth) };
             let text = format!("`{name}` grows: {times} times larger at the end than before");
             let advice = "if the system itself does not grow, the coupling is unstable: use smaller steps";
-            out.push(at(f.growth, limits.growth, reason("growth", Word::Check, text, advice)));
+            // What grows without defects grows by itself: a wave that reaches a body at rest.
+            let made = off || f.alternation > limits.ringing;
+            let found =
+                if made { reason("growth", Word::Check, text, advice) } else { note("growth", text, advice) };
+            out.push(at(f.growth, limits.growth, found));
         }
     }
 
@@ -473,6 +555,75 @@ impl Judge<'_> {
         }
     }
 
+    /// Whether the largest defect of a single step leaves more in the integral of an input than a trustworthy run may.
+    fn kicks(&self) -> bool {
+        let limit = self.system.verdict.limits.trustworthy / 4.0;
+        self.findings.inputs.iter().any(|f| f.kick.is_nan() || f.kick > limit)
+    }
+
+    /// Errors by the own steps of subsystems, and those that cannot be seen.
+    fn own_steps(&self, own: &Own, out: &mut Vec<Reason>) {
+        let limits = &self.system.verdict.limits;
+        let names = &self.assembled.names.subsystems;
+        for (s, steps) in self.assembled.own.iter().enumerate() {
+            let Some(steps) = steps else { continue };
+            let sums = steps.copy();
+            if let Some(off) = sums.unfaithful {
+                let text = format!(
+                    "`{}`: restoring its state does not lead back to it (outputs differ by {}); its own steps are not probed",
+                    names[s],
+                    percent(off)
+                );
+                out.push(note("restore", text, "do not use methods with rollback for it"));
+            }
+            let Some(found) = steps.error().filter(|found| found.estimate > 0.25 * limits.trustworthy) else {
+                continue;
+            };
+            let level = match limits.word(4.0 * found.estimate) {
+                Word::Trustworthy => "note",
+                _ => Word::Check.text(),
+            };
+            let most = if sums.most > 1 {
+                format!(", in up to {} sub-steps per step", sums.most)
+            } else {
+                String::new()
+            };
+            let text = format!(
+                "`{}` integrates with the communication step: its own error is about {}, at most {} (order {:.1}){most}",
+                names[s],
+                percent(found.estimate),
+                percent(found.bound),
+                found.order
+            );
+            let advice = if self.system.method.kind.is_some() {
+                "make the internal steps of the model smaller, or use a smaller tolerance"
+            } else {
+                "make the internal steps of the model smaller (`rate`, or a parameter of it), use smaller steps, or \
+                 `--tolerance`, which sub-steps it"
+            };
+            out.push(Reason {
+                level,
+                value: Some(found.estimate),
+                limit: Some(limits.trustworthy / 4.0),
+                ..note("own_step", text, advice)
+            });
+        }
+        if !own.unknown.is_empty() && is_judged(self.findings) {
+            let listed: Vec<String> =
+                own.unknown.iter().take(MOST).map(|&s| format!("`{}`", names[s])).collect();
+            let more = if own.unknown.len() > MOST {
+                format!(" and {} more", own.unknown.len() - MOST)
+            } else {
+                String::new()
+            };
+            let text = format!(
+                "errors of the own integration of {}{more} are not covered: their steps cannot be probed; `--verify` covers them",
+                listed.join(", ")
+            );
+            out.push(note("own_not_covered", text, "`--verify`"));
+        }
+    }
+
     /// What the jumps of inputs tell: unannounced discontinuities, and noise that no step can go below.
     fn jumps(&self, out: &mut Vec<Reason>) {
         let findings = self.findings;
@@ -495,7 +646,11 @@ impl Judge<'_> {
                 connection: Some(self.connection(worst.input)),
                 time: Some(worst.time),
                 value: Some(worst.norm),
-                ..reason("discontinuity", Word::Check, text, advice)
+                ..if self.kicks() {
+                    reason("discontinuity", Word::Check, text, advice)
+                } else {
+                    note("discontinuity", text, advice)
+                }
             });
         }
         let tolerance =
@@ -514,20 +669,45 @@ impl Judge<'_> {
                     percent(noise / f.spread),
                     percent(share)
                 );
+                // What cannot be detected is small enough for the word that says so.
+                let small = share < 0.25 * self.system.verdict.limits.trustworthy;
+                let advice = "use a larger tolerance, or a more accurate subsystem";
+                let found = if small {
+                    note("noise", text, advice)
+                } else {
+                    reason("noise", Word::Check, text, advice)
+                };
                 out.push(Reason {
                     connection: Some(self.connection(f.input)),
                     value: Some(share),
                     limit: Some(tolerance),
-                    ..reason(
-                        "noise",
-                        Word::Check,
-                        text,
-                        "use a larger tolerance, or a more accurate subsystem",
-                    )
+                    ..found
                 });
             }
         }
-        let swinging = findings.inputs.iter().filter(|f| f.swings > MANY_SWINGS && f.growth > UNDAMPED);
+        let sensitive = findings.inputs.iter().filter(|f| {
+            f.swings > SENSITIVE
+                && f.score >= 0.1 * self.system.verdict.limits.trustworthy
+                && f.growth <= UNDAMPED
+        });
+        if let Some(f) = sensitive.max_by(|a, b| a.score.total_cmp(&b.score)) {
+            let text = format!(
+                "`{}` goes through {:.0} half oscillations, which amplify its defects in a sensitive system; `--verify` \
+                 tells whether they do",
+                self.name(f.input),
+                f.swings
+            );
+            out.push(Reason {
+                connection: Some(self.connection(f.input)),
+                value: Some(f.swings),
+                limit: Some(SENSITIVE),
+                ..note("sensitive", text, "`--verify`")
+            });
+        }
+        // With steering the bound shrinks as errors accumulate.
+        let accumulates = !self.assembled.method.is_steered();
+        let swinging =
+            findings.inputs.iter().filter(|f| accumulates && f.swings > MANY_SWINGS && f.growth > UNDAMPED);
         if let Some(f) = swinging.max_by(|a, b| a.swings.total_cmp(&b.swings)) {
             let text = format!(
                 "`{}` oscillates ({:.0} half oscillations) and hardly decays: errors accumulate and may exceed the \
@@ -539,7 +719,7 @@ impl Judge<'_> {
                 connection: Some(self.connection(f.input)),
                 value: Some(f.swings),
                 limit: Some(MANY_SWINGS),
-                ..note("undamped", text, "halve the tolerance and compare")
+                ..note("undamped", text, "`--verify` tells")
             });
         }
     }
@@ -628,7 +808,7 @@ impl Judge<'_> {
 
     fn jump_advice(&self, f: &InputFindings) -> String {
         let method = &self.system.method;
-        let mut list = vec!["repeat at half the step and compare"];
+        let mut list = vec!["use `--verify` to measure the error"];
         if f.stale > f.defect && matches!(method.refresh, Refresh::Off) {
             list.push("`refresh = true`");
         }
@@ -642,6 +822,11 @@ impl Judge<'_> {
 /// With more swings than this, and this share of its size left at the end, the errors of a signal add up.
 const MANY_SWINGS: f64 = 100.0;
 const UNDAMPED: f64 = 0.5;
+/// Drift of redundant integrals that is told, and that is a reason to check, over the range of the integral.
+const DRIFT: f64 = 0.005;
+const DRIFT_TO_CHECK: f64 = 0.05;
+/// With more half oscillations than this errors may be amplified on the way.
+const SENSITIVE: f64 = 30.0;
 /// Inputs that are listed one by one.
 const MOST: usize = 3;
 

@@ -70,8 +70,9 @@ const LOW: f64 = 1.0;
 const HIGH: f64 = 2.2;
 /// 95 % of the errors of the run in halves are smaller than this share of the difference.
 const FINER_SHARE: f64 = 1.05;
-/// Orders of convergence that are believed; others have another cause, and the bar of halves holds.
+/// Orders of convergence that are believed, if they are near an integer; others have another cause, and the bar of halves holds, too.
 const ORDERS: [f64; 2] = [0.5, 4.0];
+const NEAR: f64 = 0.25;
 /// The bar around an error by its order.
 const AROUND: [f64; 2] = [0.94, 1.06];
 
@@ -92,8 +93,8 @@ impl OutputError {
         let order = found.clamp(ORDERS[0], ORDERS[1]);
         let error = difference / (1.0 - (-order).exp2());
         let [low, high] = AROUND.map(|share| share * error);
-        let (low, high) =
-            if found == order { (low, high) } else { (low.min(plain.low), high.max(plain.high)) };
+        let is_plain = found == order && (order - order.round()).abs() <= NEAR;
+        let (low, high) = if is_plain { (low, high) } else { (low.min(plain.low), high.max(plain.high)) };
         OutputError { error, low, high, order: Some(found), ..plain }
     }
 }

@@ -101,8 +101,19 @@ pub struct Simulation {
     pub worker_threads: usize,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
-    /// Steps end at these times, in s and increasing, and the method chooses none: those of an earlier run, or parts of them.
-    pub repeats: Option<Arc<[f64]>>,
+    /// The method chooses no step: those of an earlier run are made, in parts.
+    pub repeats: Option<Arc<Repeats>>,
+}
+
+/// The steps of an earlier run, to be made again.
+#[derive(Clone, Debug)]
+pub struct Repeats {
+    /// Where they end, in s and increasing.
+    pub ends: Arc<[f64]>,
+    /// Steps per step of the earlier run.
+    pub parts: u32,
+    /// Of each subsystem in the order of names: its sub-steps per second of step of the earlier run, from each time in s on.
+    pub sub_steps: Vec<Arc<[(f64, f64)]>>,
 }
 
 /// From 0 s, with nothing else said.

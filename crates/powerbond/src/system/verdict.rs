@@ -40,6 +40,8 @@ pub struct VerdictSpec {
     pub max_error: Option<At<f64>>,
     /// The run fails if |residual| over exchanged energy of a bond is larger.
     pub max_energy_residual: Option<At<f64>>,
+    /// Own steps of subsystems are probed: every 50th step is also made in halves, and taken back.
+    pub own_steps: bool,
     /// The run is verified by finer ones.
     pub verify: Option<Verify>,
     /// The run is repeated with other tolerances until its verified error is no larger.
@@ -55,6 +57,7 @@ impl Default for VerdictSpec {
             capped: 0.5,
             max_error: None,
             max_energy_residual: None,
+            own_steps: true,
             verify: None,
             error: None,
         }
@@ -73,6 +76,7 @@ const KEYS: &[&str] = &[
     "capped",
     "max_error",
     "max_energy_residual",
+    "own_steps",
     "verify",
     "error",
 ];
@@ -101,6 +105,9 @@ impl VerdictSpec {
         }
         spec.max_error = table.get("max_error").and_then(|n| problems.keep(allowed(n)));
         spec.max_energy_residual = table.get("max_energy_residual").and_then(|n| problems.keep(allowed(n)));
+        if let Some(flag) = table.get("own_steps").and_then(|n| problems.keep(n.flag())) {
+            spec.own_steps = flag.value;
+        }
         spec.verify = table.get("verify").and_then(|n| problems.keep(verify(n))).flatten();
         spec.error = table.get("error").and_then(|n| problems.keep(goal(n)));
         let VerdictLimits { trustworthy, unreliable, .. } = spec.limits;

@@ -9,6 +9,8 @@ enum Knob {
     Step,
     /// The tolerance of the energy estimate, so that about as many steps are made as with a constant one.
     Energy,
+    /// The tolerance of the predictor estimate, as a share of how far each output moves.
+    Predictor(f64),
     /// The tolerance of the whole method: this at the coarsest level, a tenth of it at the next one.
     Tolerance(f64),
 }
@@ -44,6 +46,27 @@ pub const CANDIDATES: &[Candidate] = &[
         knob: Knob::Energy,
     },
     Candidate { name: "ECCO, hold 1", lines: "hold = 1\n", hold: 1, needs_bonds: true, knob: Knob::Energy },
+    Candidate {
+        name: "NEPCE, hold 1",
+        lines: "hold = 1\ncorrection = { kind = \"nepce\" }\n",
+        hold: 1,
+        needs_bonds: false,
+        knob: Knob::Step,
+    },
+    Candidate {
+        name: "NEPCE, hold 1, feed-through",
+        lines: "hold = 1\ncorrection = { kind = \"nepce\", feed_through = \"identified\" }\n",
+        hold: 1,
+        needs_bonds: false,
+        knob: Knob::Step,
+    },
+    Candidate {
+        name: "predictor, hold 1",
+        lines: "hold = 1\n",
+        hold: 1,
+        needs_bonds: false,
+        knob: Knob::Predictor(0.3),
+    },
     Candidate {
         name: "energy correction",
         lines: "hold = 0\ncorrection = { kind = \"energy\" }\n",
@@ -87,6 +110,8 @@ pub struct Known {
     pub energy: f64,
     /// Whether there are bonds.
     pub bonds: bool,
+    /// Outputs that move, and their standard deviations.
+    pub spreads: Vec<(String, f64)>,
     /// Hold, constant step and the residual energy of a step with it, in J.
     pub calibrated: Vec<(u8, f64, f64)>,
 }
@@ -170,6 +195,20 @@ impl Candidate {
                 let tolerance: f64 = round(coarsest * 10f64.powf((level / super::LEVELS[0]).log(4.0)));
                 let method = format!("{}tolerance = {tolerance:e}\n", self.lines);
                 Plan { knob: "tolerance", value: tolerance, step: None, method }
+            }
+            Knob::Predictor(coarsest) => {
+                let share: f64 = round(coarsest * 10f64.powf((level / super::LEVELS[0]).log(4.0)));
+                let entry =
+                    |(name, spread): &(String, f64)| format!("{name:?} = {:e}", round(share * spread));
+                let table: Vec<String> = known.spreads.iter().map(entry).collect();
+                let (min, max): (f64, f64) = (round(h / 100.0), round((20.0 * h).min(duration / 20.0)));
+                let method = format!(
+                    "{}estimator = {{ kind = \"predictor\", tolerance = {{ {} }}, rho = 0 }}\n\
+                     controller = {{ kind = \"ecco\", min_step = {min:e}, max_step = {max:e} }}\n",
+                    self.lines,
+                    table.join(", ")
+                );
+                Plan { knob: "tolerance", value: share, step: Some(round(h / 10.0).max(min)), method }
             }
             Knob::Energy => {
                 // The residual energy of a step grows with h^(hold + 2).

@@ -68,8 +68,10 @@ pub struct Tuning {
     pub reference: Reference,
     /// One entry per method, in the order of [`CANDIDATES`].
     pub methods: Vec<Curve>,
-    /// The method that was chosen; none if no run came to its end.
+    /// The method that was chosen: the fewest steps of subsystems; none if no run came to its end.
     pub choice: Option<Choice>,
+    /// The one that took the least time.
+    pub fastest: Option<Choice>,
     /// What should be known.
     pub notes: Vec<String>,
     /// Time of all runs, in s.
@@ -111,7 +113,7 @@ pub struct Point {
     pub block: String,
     /// Steps that were accepted.
     pub steps: u64,
-    /// Steps of all subsystems, rejected ones included: the cost.
+    /// Steps of all subsystems, rejected ones, probes and sub-steps included: the cost.
     pub calls: u64,
     /// Time, in s.
     pub seconds: f64,
@@ -162,7 +164,12 @@ fn tune_all(system: &System, options: &TuneOptions, listener: &mut dyn Listener)
     let first = bench.first()?;
     let (reference, path) = bench.reference(&first)?;
     let path = Rc::new(path);
-    let mut known = Known { energy: first.energy, bonds: !system.bonds.is_empty(), calibrated: Vec::new() };
+    let mut known = Known {
+        energy: first.energy,
+        bonds: !system.bonds.is_empty(),
+        spreads: first.outputs.into_iter().zip(path.spreads()).filter(|(_, spread)| *spread > 0.0).collect(),
+        calibrated: Vec::new(),
+    };
     let mut methods: Vec<Curve> = Vec::new();
     for (k, candidate) in CANDIDATES.iter().enumerate() {
         let left = (CANDIDATES.len() - k) as f64;
@@ -173,7 +180,8 @@ fn tune_all(system: &System, options: &TuneOptions, listener: &mut dyn Listener)
     }
     bench.refine(&mut methods, &known, &path, options.error)?;
     let mut notes = bench.notes.clone();
-    let choice = choose(&methods, options.error);
+    let choice = choose(&methods, options.error, |run| run.calls as f64);
+    let fastest = choose(&methods, options.error, |run| run.seconds);
     if reference.error > 0.1 * options.error {
         notes.push(format!(
             "the reference has an error of about {}: errors near that are not significant. A larger `--budget` makes \
@@ -188,17 +196,18 @@ fn tune_all(system: &System, options: &TuneOptions, listener: &mut dyn Listener)
         reference,
         methods,
         choice,
+        fastest,
         notes,
         seconds: bench.spent(),
     })
 }
 
-/// The cheapest run below `wanted`, or the most accurate one.
-fn choose(methods: &[Curve], wanted: f64) -> Option<Choice> {
+/// The run below `wanted` with the least cost, or the most accurate one.
+fn choose(methods: &[Curve], wanted: f64, cost: fn(&Point) -> f64) -> Option<Choice> {
     let all = methods.iter().flat_map(|m| m.runs.iter().enumerate().map(move |(k, run)| (m, k, run)));
     let ended: Vec<_> = all.filter_map(|(m, k, run)| Some((m, k, run, run.error?))).collect();
     let good = ended.iter().filter(|(.., error)| *error <= wanted);
-    let cheapest = good.min_by(|a, b| a.2.calls.cmp(&b.2.calls).then(a.3.total_cmp(&b.3)));
+    let cheapest = good.min_by(|a, b| cost(a.2).total_cmp(&cost(b.2)).then(a.3.total_cmp(&b.3)));
     let best = cheapest.or_else(|| ended.iter().min_by(|a, b| a.3.total_cmp(&b.3)));
     best.map(|(m, k, run, error)| Choice {
         name: m.name,
@@ -213,6 +222,8 @@ struct First {
     seconds_per_step: f64,
     /// The largest energy that a bond exchanged, in J.
     energy: f64,
+    /// Names of all outputs.
+    outputs: Vec<String>,
 }
 
 struct Bench<'a> {
@@ -320,7 +331,9 @@ impl<'a> Bench<'a> {
                     let steps = ran.session.assembled().engine.statistics().accepted.max(1) as f64;
                     let sums = &ran.session.assembled().engine.meter().sums;
                     let energy = sums.iter().map(|s| s.exchanged).fold(0.0, f64::max);
-                    return Ok(First { seconds_per_step: ran.seconds / steps, energy });
+                    let names = &ran.session.assembled().names.outputs;
+                    let outputs = names.iter().map(ToString::to_string).collect();
+                    return Ok(First { seconds_per_step: ran.seconds / steps, energy, outputs });
                 }
                 Some(why) => failure = why,
             }
@@ -459,7 +472,7 @@ impl<'a> Bench<'a> {
             value: plan.value,
             block: plan.block(),
             steps: ran.session.assembled().engine.statistics().accepted,
-            calls: ran.session.assembled().timings.iter().map(|t| t.calls()).sum(),
+            calls: ran.session.assembled().all_calls(),
             seconds: ran.seconds,
             error: seen.error().filter(|e| !failed && e.is_finite()),
             estimated: Some(findings.error()).filter(|e| !failed && e.is_finite()),

@@ -68,6 +68,11 @@ impl Path {
         self.values.extend_from_slice(y);
     }
 
+    /// Standard deviation of each output.
+    pub fn spreads(&self) -> impl Iterator<Item = f64> {
+        self.spread.iter().copied()
+    }
+
     /// Whether any output does.
     pub fn moves(&self) -> bool {
         self.spread.iter().any(|s| *s > 0.0)

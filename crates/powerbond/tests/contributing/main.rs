@@ -88,7 +88,7 @@ fn the_method_of_the_example_runs() {
 fn the_row_of_the_example_makes_the_controller() {
     let (network, _) = quarter_car(1, "linear");
     let method = Method { estimator: "energy", ..Method::default() };
-    let case = Case { network: &network, method: &method, extrapolate: true, small_step: 1e-5 };
+    let case = Case { network: &network, method: &method, extrapolate: true };
     let policies = Policies { controller: (ROW.make)(&case), ..policies(&case) };
     let mut engine = Engine::new(network, policies, Settings::new(0.0, 1.0));
     engine.run(&mut NoObserver).expect("a sound run");

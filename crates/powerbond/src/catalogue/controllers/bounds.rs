@@ -49,10 +49,13 @@ pub const MAX_RATE: Knob = Knob {
 
 /// Shortest and longest step over the length of the run, and those with the jump estimator.
 pub(super) const SHARES: [f64; 2] = [1e-6, 1e-2];
-const SHARES_WITH_JUMPS: [f64; 2] = [1e-7, 1e-3];
+const SHARES_WITH_JUMPS: [f64; 2] = [1e-10, 1e-3];
+/// Least steps are so many times what separates two times near the end of the run.
+const RESOLVED: f64 = 16.0;
 
 fn of_the_run(which: usize) -> String {
-    format!("{:e} of the run; {:e} with the jump estimator", SHARES[which], SHARES_WITH_JUMPS[which])
+    let none = if which == 1 { "; none with a ceiling if all subsystems take input derivatives" } else { "" };
+    format!("{:e} of the run; {:e} with the jump estimator{none}", SHARES[which], SHARES_WITH_JUMPS[which])
 }
 
 /// The knobs [`MIN_STEP`], [`MAX_STEP`], [`MIN_RATE`] and [`MAX_RATE`] of a controller.
@@ -76,9 +79,14 @@ impl Bounds<'_> {
         };
         let shortest = can().filter_map(|(c, rate)| Some(c.min_step? * rate)).fold(0.0, f64::max);
         let longest = can().filter_map(|(c, rate)| Some(c.max_step? * rate)).fold(f64::INFINITY, f64::min);
-        let [least, most] = if context.steered_by_jumps { SHARES_WITH_JUMPS } else { SHARES };
+        let [least, mut most] = if context.steered_by_jumps { SHARES_WITH_JUMPS } else { SHARES };
+        if context.has_ceiling && !context.has_values_only_member() {
+            most = 1.0;
+        }
+        let last = context.start.abs().max((context.start + context.duration).abs());
+        let resolved = RESOLVED * f64::EPSILON * last;
         let bounds = StepBounds {
-            min_step: self.min_step.unwrap_or(least * context.duration).max(shortest),
+            min_step: self.min_step.unwrap_or((least * context.duration).max(resolved)).max(shortest),
             max_step: self.max_step.unwrap_or(most * context.duration).min(longest).max(shortest),
             min_rate: self.min_rate,
             max_rate: self.max_rate,

@@ -24,6 +24,20 @@ pub const ECCO: Entry = Entry {
             unit: "",
             about: "largest ratio of successive step sizes until the error norm first exceeds 0.1",
         },
+        Knob {
+            name: "restart_rate",
+            domain: Domain::Number { min: 0.0, max: 1.0, open: true },
+            rule: Some(|| format!("{}; {RESTART_RATE_WITH_JUMPS} with the jump estimator", Pi::RESTART_RATE)),
+            unit: "",
+            about: "factor on the step size at an event",
+        },
+        Knob {
+            name: "quiet_rollback",
+            domain: Domain::Flag,
+            rule: None,
+            unit: "",
+            about: "a step with a norm above 10 after one below 0.1 is rejected and repeated with a fifth of its size",
+        },
         INTEGRAL_GAIN,
         Knob {
             name: "proportional_gain",
@@ -86,6 +100,7 @@ const AT_REST: Knob = Knob {
 /// The jump norm is right at its tolerance, and its first steps are far too short.
 const SAFETY_WITH_JUMPS: f64 = 0.9;
 const OPENING_RATE_WITH_JUMPS: f64 = 2.0;
+const RESTART_RATE_WITH_JUMPS: f64 = 0.01;
 /// Θ of sadjina2017.
 const MIN_RATE_USED: f64 = 0.2;
 const MAX_RATE_USED: f64 = 1.5;
@@ -132,6 +147,10 @@ pub struct Ecco {
     pub max_rate: f64,
     /// Largest ratio until an error first exceeds a tenth of the tolerance; `None`: by estimator.
     pub opening_rate: Option<f64>,
+    /// Factor on the step size at an event; `None`: by estimator.
+    pub restart_rate: Option<f64>,
+    /// What comes after rest is taken back.
+    pub quiet_rollback: bool,
     /// kI; `None`: by the order of the estimate.
     pub integral_gain: Option<f64>,
     /// kP; `None`: by the order of the estimate.
@@ -153,6 +172,8 @@ impl Default for Ecco {
             min_rate: MIN_RATE_USED,
             max_rate: MAX_RATE_USED,
             opening_rate: None,
+            restart_rate: None,
+            quiet_rollback: false,
             integral_gain: None,
             proportional_gain: None,
             age: Age::Newest,
@@ -171,6 +192,8 @@ knobs!(
     min_rate,
     max_rate,
     opening_rate,
+    restart_rate,
+    quiet_rollback,
     integral_gain,
     proportional_gain,
     age,
@@ -189,12 +212,33 @@ impl Make<Box<dyn StepController>> for Ecco {
         }
         pi.opening_rate = self.opening_rate;
         self.opening_rate.get_or_insert(self.max_rate);
+        let rate = if context.steered_by_jumps { RESTART_RATE_WITH_JUMPS } else { Pi::RESTART_RATE };
+        pi.restart_rate = *self.restart_rate.get_or_insert(rate);
+        pi.quiet_rollback = self.rolls_back(written, context)?;
         pi.integral_gain = self.integral_gain;
         pi.proportional_gain = self.proportional_gain;
         pi.set_error_floor(self.error_floor);
         pi.age = u8::from(self.age == Age::Previous);
         pi.rest_share = rest_share(&mut self.at_rest, context);
         Ok(Box::new(pi))
+    }
+}
+
+impl Ecco {
+    /// Whether what comes after rest is taken back.
+    fn rolls_back(&self, written: &Written, context: &Context<'_>) -> Result<bool, Error> {
+        let members = &context.network.members;
+        let stuck = members.iter().position(|m| !m.capabilities.can_restore);
+        match (self.quiet_rollback, stuck) {
+            (true, Some(s)) => Err(Error::input(
+                written.knob("quiet_rollback"),
+                format!(
+                    "`{}` cannot save and restore its state, which `quiet_rollback` needs; set it to false",
+                    context.names.subsystems[s]
+                ),
+            )),
+            (wanted, _) => Ok(wanted),
+        }
     }
 }
 

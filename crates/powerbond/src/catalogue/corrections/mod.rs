@@ -3,8 +3,10 @@
 mod none;
 mod nepce;
 mod energy;
+mod give_back;
 
 pub use energy::{Cap, ENERGY, Energy};
+pub use give_back::{GIVE_BACK, GiveBack};
 pub use nepce::{Gains, NEPCE, Nepce};
 pub use none::{NONE, Off};
 
@@ -19,7 +21,7 @@ choice!(
     Correction,
     Kind::Correction,
     Option<Box<dyn InputCorrection>>,
-    [Off, Nepce, Energy]
+    [Off, GiveBack, Nepce, Energy]
 );
 
 impl Correction {
@@ -28,11 +30,18 @@ impl Correction {
         matches!(self, Correction::Off(_))
     }
 
+    /// Whether it is give-back.
+    pub fn gives_back(&self) -> bool {
+        matches!(self, Correction::GiveBack(_))
+    }
+
     /// Where it takes ∂y/∂u from.
     pub fn gains(&self) -> &Gains {
         match self {
             Correction::Nepce(nepce) => &nepce.feed_through,
-            Correction::Off(_) | Correction::Energy(_) | Correction::Own(_) => &Gains::Ignored,
+            Correction::Off(_) | Correction::GiveBack(_) | Correction::Energy(_) | Correction::Own(_) => {
+                &Gains::Ignored
+            }
         }
     }
 }
@@ -42,7 +51,9 @@ impl Chosen<Correction> {
     pub fn settle_gains(&self, network: &mut Network, names: &Names) -> Result<(), Error> {
         match &self.value {
             Correction::Nepce(nepce) => nepce.settle_gains(&self.written, network, names),
-            Correction::Off(_) | Correction::Energy(_) | Correction::Own(_) => Ok(()),
+            Correction::Off(_) | Correction::GiveBack(_) | Correction::Energy(_) | Correction::Own(_) => {
+                Ok(())
+            }
         }
     }
 }

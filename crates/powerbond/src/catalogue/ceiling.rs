@@ -1,0 +1,34 @@
+//! What bounds the step size from above.
+
+use super::{Context, Word};
+use powerbond_core::controller::Ceiling;
+
+/// What bounds the step size from above, beside `max_step`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepCeiling {
+    /// Nothing.
+    #[default]
+    Off,
+    /// The motion of inputs: about 21 steps in an oscillation.
+    Motion,
+}
+
+impl Word for StepCeiling {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("none", StepCeiling::Off), ("motion", StepCeiling::Motion)];
+}
+
+/// The longest step while nothing has moved, over the length of the run, and where what comes after rest can be taken back.
+const AT_REST: f64 = 1e-3;
+const AT_REST_WITH_ROLLBACK: f64 = 0.02;
+/// The shortest step but at the start, over the length of the run: no run has more than 1e8 steps.
+const LEAST: f64 = 1e-8;
+
+impl StepCeiling {
+    /// For a system whose controller `takes_back` steps.
+    pub fn make(self, context: &Context<'_>, takes_back: bool) -> Option<Ceiling> {
+        let share = if takes_back && context.all_restore() { AT_REST_WITH_ROLLBACK } else { AT_REST };
+        (self == StepCeiling::Motion)
+            .then(|| Ceiling::new(context.judged(), share * context.duration, LEAST * context.duration))
+    }
+}

@@ -164,7 +164,7 @@ impl Contents {
         &self.0.description
     }
 
-    /// Of the file at `path`, read unless somebody has it.
+    /// Of the file at `path`, read unless it is open already.
     fn of(path: &Path, identity: &Identity, limits: Limits) -> Result<Self, Problem> {
         let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(_, read)| read.strong_count() > 0);

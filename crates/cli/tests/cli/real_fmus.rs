@@ -423,7 +423,7 @@ fn an_fmu_alone_is_not_judged() {
     }
 }
 
-/// 1e11 steps of its own take hours whatever the step size; a step that nobody chose is one of these. That is said before the run.
+/// 1e11 steps of its own take hours whatever the step size; a default step is one of these. That is said before the run.
 #[test]
 fn tiny_steps_are_announced_before_the_run() {
     let lab = Lab::new();
@@ -494,6 +494,20 @@ fn integers_of_64_bits_keep_their_digits_from_end_to_end() {
     let says = "`c.wide`: integers beyond 2^53 are rounded, since it has a gain or an offset";
     assert!(ran.err.contains(says), "{}", ran.err);
     assert!(written(&sum, "c.wide").iter().all(|text| text == "4"));
+    // A step and a scenario have numbers of double precision only.
+    let step = system("{ step = { time = 0.2, to = 9007199254740993 } }", "").run(&[]);
+    assert_eq!(step.code, 3, "{}", step.err);
+    assert!(
+        step.err.contains("`a.wide`: integers from 2^53 on would be rounded in a `step`"),
+        "{}",
+        step.err
+    );
+    let changed = system("1", "");
+    let event = "{ time: 0.2, model: a, variable: wide, action: override, value: 9007199254740993 }";
+    changed.write("s.yml", format!("events:\n  - {event}\n"));
+    let ran = changed.run(&["--scenario", "s.yml"]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("integers from 2^53 on would be rounded in a scenario"), "{}", ran.err);
 }
 
 /// Coupled, an FMU that can neither go back nor have a second instance is stepped no further than it proposes, since nothing would show

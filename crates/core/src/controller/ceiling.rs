@@ -119,7 +119,7 @@ impl Ceiling {
         if self.omega == 0.0 { (FROM_REST * h).max(floor) } else { h }
     }
 
-    /// Learns from an accepted step; `noise` of every input, empty if nobody looks for it.
+    /// Learns from an accepted step; `noise` of every input, empty if it is not looked for.
     pub fn commit(&mut self, step: &StepView<'_>, noise: &[f64]) {
         let Some(defects) = step.defects else { return };
         let h = step.span.h;

@@ -24,10 +24,10 @@ pub struct Pi {
     opened: bool,
     /// What the step size is multiplied with at an event.
     pub restart_rate: f64,
-    /// A step over ten times the tolerance is taken back where the step before was below a tenth of it: what comes after rest was not
+    /// A step over ten times the tolerance is rejected where the step before was below a tenth of it: what comes after rest was not
     /// to be foreseen. At most eight times, each with a fifth of the size.
     pub quiet_rollback: bool,
-    /// How often the step has been taken back.
+    /// How often the step has been rejected.
     tries: u32,
     /// 0: the newest error decides; 1: the one before it (the literal index of sadjina2020 eq. 13).
     pub age: u8,
@@ -44,7 +44,7 @@ pub struct Pi {
 
 /// An error of this size ends the opening.
 const OPENED: f64 = 0.1;
-/// Errors up to this size are quiet, and a step is taken back beyond that one, with this share of its size, so many times.
+/// Errors up to this size are quiet, and a step is rejected beyond that one, with this share of its size, so many times.
 const QUIET: f64 = 0.1;
 const STARTLED: f64 = 10.0;
 const RETRY_SHARE: f64 = 0.2;

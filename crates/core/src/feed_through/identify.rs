@@ -531,7 +531,7 @@ impl Identifier {
         }
     }
 
-    /// The least confidence among the known feed-through pairs of `input`; 0 if there are none, or nobody looks for them.
+    /// The least confidence among the known feed-through pairs of `input`; 0 if there are none, or if they are not looked for.
     pub(crate) fn confidence_of_input(&self, input: usize) -> f64 {
         let Some(c) = self.candidates.iter().find(|c| c.range.contains(&input)) else { return 0.0 };
         let of_input = |&&(_, place): &&(usize, usize)| c.inputs[place % c.fed] == input;

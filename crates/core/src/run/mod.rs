@@ -328,7 +328,7 @@ impl Engine {
         self.policies.correction.as_ref().map_or(Vec::new(), |c| c.reports())
     }
 
-    /// The share of steps in which each input was corrected; empty if nobody counts that.
+    /// The share of steps in which each input was corrected; empty if that is not counted.
     pub fn shares_of_correction(&self) -> Vec<f64> {
         self.policies.correction.as_ref().map_or(Vec::new(), |c| c.shares_of_use())
     }

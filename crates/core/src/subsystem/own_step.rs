@@ -1,4 +1,4 @@
-//! Does a subsystem integrate with the communication step? Now and then a step is tried in halves and quarters, and taken back.
+//! Does a subsystem integrate with the communication step? Now and then a step is tried in halves and quarters, and rolled back.
 //!
 //! A model that makes one step of Euler's method per communication step has an error that no data of the coupling show. Where states can
 //! be restored, every [`EVERY`]-th step is also made in two halves and, every fifth time, in four quarters, with the inputs of the step:
@@ -52,7 +52,7 @@ const MOST: f64 = 200.0;
 /// A step this much longer than the one that was probed last is probed, too, and beyond the second factor the past says nothing.
 const LONGER: [f64; 2] = [1.6, 1.5];
 
-/// What probes have found; shared with whoever judges the run.
+/// What probes have found; shared with the verdict.
 #[derive(Clone, Debug, Default)]
 pub struct OwnSteps(Arc<Mutex<Sums>>);
 
@@ -78,7 +78,7 @@ pub struct Sums {
     /// Sub-steps per second of step, and the length of the last step that was probed.
     rate: f64,
     last_h: f64,
-    /// The rate from each time on, if somebody wants to know.
+    /// The rate from each time on, if it is kept.
     log: Option<Vec<(f64, f64)>>,
 }
 
@@ -196,7 +196,7 @@ impl OwnSteps {
 /// What is known of the one slot that `save` fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
-    /// Nobody needs it.
+    /// Not needed.
     Free,
     /// The engine saved, and nothing has been done since.
     Current,

@@ -225,6 +225,13 @@ fn couple(
             let message = format!("`{}` has no item with the value {}", name.value, short(x));
             problems.add(Error::input(name.place(), message));
         }
+        if let (true, &Signal::Step { from, to, .. }) = (is_wide, &signal)
+            && from.abs().max(to.abs()) >= wide::EXACT
+        {
+            let message =
+                format!("`{}`: integers from 2^53 on would be rounded in a `step`; use a table", name.value);
+            problems.add(Error::input(name.place(), message));
+        }
         let rest = rest.filter(|_| is_wide && !wide::is_changed(system, &name.value));
         match tunable {
             Some(_) if rest.is_some() => {

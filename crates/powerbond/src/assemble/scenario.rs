@@ -1,6 +1,7 @@
 //! What a scenario does to a system: signals of inputs that nothing else feeds, connections and tunable parameters.
 
 use super::experiment::Experiment;
+use super::wide;
 use crate::Error;
 use crate::number::short;
 use crate::scenario::{Action, Event, Scenario, Value};
@@ -246,7 +247,14 @@ fn modifier(event: &Event, kind: ValueKind, items: &Items) -> Result<Modifier, E
         (Value::Flag(b), ValueKind::Boolean) => Ok(f64::from(u8::from(*b))),
         (Value::Number(x), ValueKind::Boolean) if *x == 0.0 || *x == 1.0 => Ok(*x),
         (Value::Number(x), ValueKind::Real) => Ok(*x),
-        (Value::Number(x), ValueKind::Integer) if x.fract() == 0.0 => Ok(*x),
+        (Value::Number(x), ValueKind::Integer) if x.fract() == 0.0 && x.abs() < wide::EXACT => Ok(*x),
+        (Value::Number(x), ValueKind::Integer) if x.fract() == 0.0 => {
+            let message = format!(
+                "`{}`: integers from 2^53 on would be rounded in a scenario; use a table in `[inputs]`",
+                event.variable.value
+            );
+            Err(Error::input(value.place(), message))
+        }
         (Value::Number(x), ValueKind::Enumeration) if x.fract() == 0.0 && is_item(*x) => Ok(*x),
         (Value::Item(name), ValueKind::Enumeration) if items.contains_key(name) => Ok(items[name]),
         (Value::Item(name), ValueKind::Enumeration) => {

@@ -4,6 +4,9 @@ use crate::system::System;
 use powerbond_core::network::{ConnectionSpec, NetworkBuilder, VariableName};
 use powerbond_core::subsystem::{Digits, rest_name};
 
+/// Integers below this are numbers of the engine.
+pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// The name of the rest of `name`.
 pub(super) fn rest_of(name: &VariableName) -> VariableName {
     VariableName::new(&name.subsystem, &rest_name(&name.variable))

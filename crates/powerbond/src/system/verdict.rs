@@ -40,7 +40,7 @@ pub struct VerdictSpec {
     pub max_error: Option<At<f64>>,
     /// The run fails if |residual| over exchanged energy of a bond is larger.
     pub max_energy_residual: Option<At<f64>>,
-    /// Own steps of subsystems are probed: every 50th step is also made in halves, and taken back.
+    /// Own steps of subsystems are probed: every 50th step is also made in halves, and rolled back.
     pub own_steps: bool,
     /// The run is verified by finer ones.
     pub verify: Option<Verify>,

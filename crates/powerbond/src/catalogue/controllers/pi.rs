@@ -149,7 +149,7 @@ pub struct Ecco {
     pub opening_rate: Option<f64>,
     /// Factor on the step size at an event; `None`: by estimator.
     pub restart_rate: Option<f64>,
-    /// What comes after rest is taken back.
+    /// What comes after rest is rejected.
     pub quiet_rollback: bool,
     /// kI; `None`: by the order of the estimate.
     pub integral_gain: Option<f64>,
@@ -225,7 +225,7 @@ impl Make<Box<dyn StepController>> for Ecco {
 }
 
 impl Ecco {
-    /// Whether what comes after rest is taken back.
+    /// Whether what comes after rest is rejected.
     fn rolls_back(&self, written: &Written, context: &Context<'_>) -> Result<bool, Error> {
         let members = &context.network.members;
         let stuck = members.iter().position(|m| !m.capabilities.can_restore);

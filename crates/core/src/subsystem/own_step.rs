@@ -102,7 +102,8 @@ struct Output {
 }
 
 impl Output {
-    fn see(&mut self, y: f64, h: f64, time: f64) {
+    /// A value at the end of a step of `h` seconds, which is `share` of the time so far.
+    fn see(&mut self, y: f64, h: f64, share: f64) {
         if !self.real {
             return;
         }
@@ -113,7 +114,7 @@ impl Output {
             (self.min, self.max, self.known) = (y, y, true);
         }
         let off = y - self.mean;
-        self.mean += h / time * off;
+        self.mean += share * off;
         self.m2 += h * off * (y - self.mean);
         self.y = y;
     }
@@ -207,7 +208,8 @@ enum Slot {
 /// A subsystem whose steps are probed.
 pub struct OwnStepProbe {
     inner: Box<dyn Subsystem>,
-    found: OwnSteps,
+    /// There but during a step.
+    found: Option<OwnSteps>,
     governor: Option<Governor>,
     probes: bool,
     slot: Slot,
@@ -232,7 +234,7 @@ impl OwnStepProbe {
         let none = Vec::new;
         let probe = OwnStepProbe {
             inner,
-            found: found.clone(),
+            found: Some(found.clone()),
             governor,
             probes,
             slot: Slot::Free,
@@ -391,7 +393,10 @@ impl Wrapper for OwnStepProbe {
         let info = self.inner.info();
         let real = |&v: &usize| info.variables[v].kind == ValueKind::Real;
         let fresh = |v: &usize| Output { real: real(v), ..Output::default() };
-        self.found.sums().outputs = binding.outputs.iter().map(fresh).collect();
+        let fresh: Vec<Output> = binding.outputs.iter().map(fresh).collect();
+        if let Some(found) = &self.found {
+            found.sums().outputs = fresh;
+        }
         self.inner.bind(binding)
     }
 
@@ -416,17 +421,32 @@ impl Wrapper for OwnStepProbe {
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        let found = self.found.clone();
-        let mut guard = found.sums();
-        let sums = &mut *guard;
+        let Some(found) = self.found.take() else { return self.inner.advance(span, u, y) };
+        let advance = self.advance_with(&mut found.sums(), span, u, y);
+        self.found = Some(found);
+        advance
+    }
+}
+
+impl OwnStepProbe {
+    /// A step, and what it tells; `sums` are its own.
+    fn advance_with(
+        &mut self,
+        sums: &mut Sums,
+        span: Span,
+        u: Inputs<'_>,
+        y: &mut [f64],
+    ) -> Result<Advance, SubsystemError> {
         let n = self.sub_steps(sums, span);
         let adapts = matches!(self.governor, Some(Governor::Tolerance(_)));
-        let every = if adapts && sums.rate > 0.0 { EVERY_GOVERNED } else { EVERY };
+        let turn = match adapts && sums.rate > 0.0 {
+            true => sums.calls.is_multiple_of(EVERY_GOVERNED),
+            false => sums.calls.is_multiple_of(EVERY),
+        };
         // Steps that grow are probed before they are long, and the second one, as the first one has no scale.
         let longer = adapts && (span.h > LONGER[0] * sums.last_h || sums.calls == 1);
-        let due = self.probes && (sums.calls.is_multiple_of(every) || longer) && self.slot != Slot::Taken;
-        sums.calls +=
-            u64::from(!(self.probes && sums.calls.is_multiple_of(every) && self.slot == Slot::Taken));
+        let due = self.probes && (turn || longer) && self.slot != Slot::Taken;
+        sums.calls += u64::from(!(self.probes && turn && self.slot == Slot::Taken));
         let (first, quarters) = (sums.probes == 0, sums.probes.is_multiple_of(QUARTERS));
         let mut sound = false;
         if due {
@@ -448,8 +468,8 @@ impl Wrapper for OwnStepProbe {
         sums.most = sums.most.max(n);
         sums.capped += u64::from(f64::from(n) == MOST);
         sums.time += span.h;
-        let time = sums.time;
-        sums.outputs.iter_mut().zip(&*y).for_each(|(o, &y)| o.see(y, span.h, time));
+        let share = span.h / sums.time;
+        sums.outputs.iter_mut().zip(&*y).for_each(|(o, &y)| o.see(y, span.h, share));
         if sound && advance.is_uneventful(span) {
             if first {
                 let off = |(o, (a, b)): (&Output, (&f64, &f64))| match o.real {

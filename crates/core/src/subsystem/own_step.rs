@@ -1,7 +1,7 @@
 //! Does a subsystem integrate with the communication step? Now and then a step is tried in halves and quarters, and rolled back.
 //!
 //! A model that makes one step of Euler's method per communication step has an error that no data of the coupling show. Where states can
-//! be restored, every [`EVERY`]-th step is also made in two halves and, every fifth time, in four quarters, with the inputs of the step:
+//! be restored, every 50th step is also made in two halves and, every fifth time, in four quarters, with the inputs of the step:
 //!
 //! `d1 = y_one - y_two`, `d2 = y_two - y_four`, `p = clip(½ log2(Σd1²/Σd2²), ½, 4)`, `k = 1/(1 - 2^-p)`
 //!

@@ -1,7 +1,7 @@
 //! `stability`: the largest constant step with which a system stays stable, method by method.
 //!
 //! A linear system is disturbed a little and compared with itself undisturbed: the difference obeys a linear recurrence whose spectral
-//! radius ([`recurrence`]) says whether it dies out. One that is not linear is unstable where its outputs leave the range that they
+//! radius (`recurrence`) says whether it dies out. One that is not linear is unstable where its outputs leave the range that they
 //! have with the system's own step by a factor of ten. Steps are scanned from large to small, and where stability is lost for the first
 //! time, the limit is found by bisection.
 

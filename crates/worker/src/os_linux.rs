@@ -62,6 +62,11 @@ fn map(fd: BorrowedFd<'_>) -> io::Result<&'static Layout> {
     }
 }
 
+/// Whether there is such a process, and it has not ended.
+pub fn lives(id: u32) -> bool {
+    !matches!(state(id), None | Some('Z' | 'X'))
+}
+
 /// This process is killed when `parent` dies; false if it is dead already.
 pub fn die_with(parent: u32) -> bool {
     let own = || getppid().map(|pid| pid.as_raw_nonzero().get() as u32);
@@ -109,8 +114,12 @@ fn children() -> Vec<u32> {
 
 /// Whether a process is stopped by a signal: it will not go on by itself.
 pub fn is_stopped(id: u32) -> bool {
-    let text = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    matches!(state(id), Some('T' | 't'))
+}
+
+/// The state of a process, as the letter of /proc.
+fn state(id: u32) -> Option<char> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The name in parentheses may hold anything.
-    let state = text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-    matches!(state, Some('T' | 't'))
+    text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
 }

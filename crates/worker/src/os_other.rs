@@ -21,6 +21,10 @@ pub fn attach(_number: i32) -> io::Result<&'static Layout> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+pub fn lives(_process: u32) -> bool {
+    true
+}
+
 pub fn die_with(_parent: u32) -> bool {
     false
 }

@@ -33,7 +33,12 @@ impl Worker {
     pub fn here() -> Option<Self> {
         let value = std::env::var(VARIABLE).ok()?;
         let (number, parent) = value.split_once(':')?;
-        if !os::die_with(parent.parse().ok()?) {
+        let parent = parent.parse().ok()?;
+        if !os::die_with(parent) {
+            // Its supervisor died before it could see that: there is nothing to run for. What an FMU starts has a living one.
+            if !os::lives(parent) {
+                std::process::exit(1);
+            }
             return None;
         }
         let black_box = BlackBox(os::attach(number.parse().ok()?).ok()?);

@@ -53,9 +53,7 @@ const MOVED: f64 = 20.0;
 const NOISE: f64 = 4.0;
 /// The shortest step over the time since the start.
 const LEAST: f64 = 1e-7;
-/// In so many of the shortest steps from the start, steps are at least this share of the time so far: ranges are still almost nothing,
-/// round-off is as large, and what an input lacks in that time is nothing to the run.
-const OPENING: f64 = 100.0;
+/// In the opening, the shortest step over the time so far.
 const START: f64 = 0.1;
 /// With noise, the shortest step over the longest at rest.
 const LEAST_WITH_NOISE: f64 = 1e-4;
@@ -64,6 +62,10 @@ const LEAST_WITH_NOISE: f64 = 1e-4;
 const FROM_REST: f64 = 0.01;
 
 impl Ceiling {
+    /// The opening of a run, in shortest steps. Ranges are still almost nothing, round-off is as large, and what an input lacks in that
+    /// time is nothing to the run.
+    pub const OPENING: f64 = 100.0;
+
     /// Of these inputs; steps are at most `rest` seconds long while nothing has moved, and at least `least` seconds but at the start.
     pub fn new(inputs: impl IntoIterator<Item = usize>, rest: f64, least: f64) -> Self {
         let motion = |i: usize| Motion {
@@ -97,7 +99,7 @@ impl Ceiling {
     /// nothing about the motion: they are no shorter than 1e-4 of those at rest.
     pub fn shortest(&self) -> f64 {
         let with_noise = if self.is_noisy { LEAST_WITH_NOISE * self.rest } else { 0.0 };
-        let begins = self.elapsed < OPENING * self.least;
+        let begins = self.elapsed < Self::OPENING * self.least;
         let at_least = if begins { START * self.elapsed } else { self.least };
         (LEAST * self.elapsed).max(with_noise).max(at_least)
     }

@@ -340,10 +340,8 @@ impl ErrorEstimator for Jump {
         if grown {
             self.rescale();
         }
-        let (low, high) = (&self.low, &self.high);
-        let size = |i: usize| high[i].abs().max(low[i].abs());
         // Three nodes are behind a step from the third on.
-        self.noise.commit(step.span.h, jumps, self.since_restart >= 2, size, |i| high[i] - low[i]);
+        self.noise.commit(step.span.h, jumps, self.since_restart >= 2, (&self.low, &self.high));
         self.steps += 1;
         self.since_restart += 1;
         if let Some(steering) = &mut self.steering {

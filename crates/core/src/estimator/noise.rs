@@ -6,7 +6,8 @@ use crate::hold::defects::HoldDefects;
 /// ν of every input, in its unit.
 ///
 /// Defects `j_m` of holds of order m = 0, 1, 2 fall with the order for motion and rise for noise. They are looked at in the first 16
-/// steps, in the opening of the run, and where the step size has collapsed: `h < h_ref/8`, `h_ref = max(h, .995 h_ref)`. Eight of them in a row are noise if
+/// steps, in the opening of the run, and where the step size has collapsed: `h < h_ref/8`, `h_ref = max(h, .995 h_ref)`. Eight of
+/// them in a row are noise if
 /// `med j2 > 1.2 med j1` and `med j1 > 1.1 med(min j)`; after the start the eight before must be, too, because a kink looks like noise
 /// once. Then `ν = max(.97 ν, 1.5 med(min j))`; eight that are not let ν decay by .8. A step of less than half the one before begins anew.
 /// Quanta, as those of round-off, leave most defects at 0: what is noise in the quadratic mean, and below 1e-3 of the range, counts, too.
@@ -69,15 +70,9 @@ impl NoiseGuard {
         self.is_any
     }
 
-    /// Learns from an accepted step of `h` seconds; `whole` if inputs had three nodes in it, `size` the largest value of each so far.
-    pub fn commit(
-        &mut self,
-        h: f64,
-        defects: &HoldDefects,
-        whole: bool,
-        size: impl Fn(usize) -> f64,
-        range: impl Fn(usize) -> f64,
-    ) {
+    /// Learns from an accepted step of `h` seconds; `whole` if inputs had three nodes in it, `ranges` the smallest and largest values so far.
+    pub fn commit(&mut self, h: f64, defects: &HoldDefects, whole: bool, ranges: (&[f64], &[f64])) {
+        let (low, high) = ranges;
         self.reference = h.max(0.995 * self.reference);
         self.elapsed += h;
         let opening = self.steps <= OPENING || self.elapsed <= self.opening;
@@ -103,7 +98,8 @@ impl NoiseGuard {
         }
         for (i, (noise, recent)) in self.noise.iter_mut().zip(&self.recent).enumerate() {
             let [newest, before] = [0, 1].map(|age| Sign::of(recent, self.place, age * LOOK));
-            let steps = newest.is_rough && (opening || before.is_rough) && newest.rms < FINE * range(i);
+            let steps =
+                newest.is_rough && (opening || before.is_rough) && newest.rms < FINE * (high[i] - low[i]);
             if newest.is_noise && (opening || before.is_noise) {
                 *noise = (0.97 * *noise).max(1.5 * newest.least);
             } else if steps {
@@ -111,7 +107,7 @@ impl NoiseGuard {
             } else if !opening && !newest.is_noise {
                 *noise *= 0.8;
             }
-            if *noise < ROUND_OFF * size(i) {
+            if *noise < ROUND_OFF * high[i].abs().max(low[i].abs()) {
                 *noise = 0.0;
             }
         }
@@ -133,18 +129,17 @@ struct Sign {
 impl Sign {
     /// Of the eight entries before the newest `skipped`, the next one going to `place`.
     fn of(recent: &[[f64; 3]; KEPT], place: usize, skipped: usize) -> Self {
+        let entries = |which: usize| {
+            std::array::from_fn::<f64, LOOK, _>(|k| {
+                recent[(place + 2 * KEPT - 1 - skipped - k) % KEPT][which]
+            })
+        };
         let median = |which: usize| {
-            let mut list = [0.0; LOOK];
-            for (k, x) in list.iter_mut().enumerate() {
-                *x = recent[(place + 2 * KEPT - 1 - skipped - k) % KEPT][which];
-            }
+            let mut list = entries(which);
             list.sort_unstable_by(f64::total_cmp);
             list[LOOK / 2]
         };
-        let rms = |which: usize| {
-            let of = |k: usize| recent[(place + 2 * KEPT - 1 - skipped - k) % KEPT][which];
-            ((0..LOOK).map(|k| of(k) * of(k)).sum::<f64>() / LOOK as f64).sqrt()
-        };
+        let rms = |which: usize| (entries(which).iter().map(|j| j * j).sum::<f64>() / LOOK as f64).sqrt();
         let is_noise = |[least, first, second]: [f64; 3]| second > 1.2 * first && first > 1.1 * least;
         let medians = [median(0), median(1), median(2)];
         let means = [rms(0), rms(1), rms(2)];

@@ -1,5 +1,6 @@
 //! What bounds the step size from above.
 
+use super::estimators::FIRST_STEP;
 use super::{Context, Word};
 use powerbond_core::controller::Ceiling;
 
@@ -21,14 +22,12 @@ impl Word for StepCeiling {
 /// The longest step while nothing has moved, over the length of the run, and where what comes after rest can be rejected.
 const AT_REST: f64 = 1e-3;
 const AT_REST_WITH_ROLLBACK: f64 = 0.02;
-/// The shortest step but at the start, over the length of the run: no run has more than 1e8 steps.
-const LEAST: f64 = 1e-8;
 
 impl StepCeiling {
     /// For a system whose controller `may_reject` steps.
     pub fn make(self, context: &Context<'_>, may_reject: bool) -> Option<Ceiling> {
         let share = if may_reject && context.all_restore() { AT_REST_WITH_ROLLBACK } else { AT_REST };
         (self == StepCeiling::Motion)
-            .then(|| Ceiling::new(context.judged(), share * context.duration, LEAST * context.duration))
+            .then(|| Ceiling::new(context.judged(), share * context.duration, FIRST_STEP * context.duration))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::catalogue::{Context, Domain, Entry, Kind, Knob, Make, Written, is_discrete, knobs};
+use powerbond_core::controller::Ceiling;
 use powerbond_core::estimator::{self, ErrorEstimator, Steering};
 use powerbond_core::network::Network;
 use std::collections::BTreeMap;
@@ -81,9 +82,8 @@ impl Default for Jump {
 
 knobs!(Jump, JUMP, tolerance, kappa, steered, shared_scales);
 
-/// The opening of a run, over its length: what has moved in it is nothing to the run.
-const OPENING: f64 = 1e-6;
 /// The first step of a run that the jump norm steers, over its length: it has to find the scales of all inputs.
+/// With a ceiling it is the shortest one, too, but for the opening: no run has more than 1e8 steps.
 pub const FIRST_STEP: f64 = 1e-8;
 
 impl Make<Option<Box<dyn ErrorEstimator>>> for Jump {
@@ -104,7 +104,7 @@ impl Make<Option<Box<dyn ErrorEstimator>>> for Jump {
         if *self.steered.get_or_insert(raised) {
             jump.set_steering(Steering::new(self.tolerance, network, context.refresh, context.judged()));
         }
-        jump.set_opening(OPENING * context.duration);
+        jump.set_opening(Ceiling::OPENING * FIRST_STEP * context.duration);
         if self.shared_scales {
             jump.share_scales(units(network));
         }

@@ -281,7 +281,12 @@ impl Arguments {
             notes.iter().for_each(|note| say("warning", note));
         }
         let wanted = Wanted { report: self.report, ..options.wanted(&system) };
-        let output = Output { memory: false, folder: Some(wanted), ..output };
+        let quiet = self.quiet;
+        let opened = move |warnings: &[String]| {
+            let new = warnings.iter().filter(|warning| !quiet && !notes.contains(warning));
+            new.for_each(|warning| say("warning", warning));
+        };
+        let output = Output { memory: false, folder: Some(wanted), opened: Some(Box::new(opened)), ..output };
         // What goes wrong in the run is told later, after everything that was computed is on disk.
         powerbond::verify::run(&system, output, observer)
     }
@@ -321,7 +326,7 @@ impl Arguments {
         }
         if !self.quiet {
             // Those of before the run were said then.
-            let new = summary.warnings.iter().filter(|warning| !summary.notes.contains(warning));
+            let new = summary.warnings.iter().filter(|warning| !summary.told.contains(warning));
             new.for_each(|warning| report.err += &line_of("warning", warning));
         }
         if let Some(error) = error {

@@ -109,8 +109,8 @@ pub fn factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "expected a number above 0, such as 1 or 0.5".to_owned())
 }
 
-/// Lines of cells with aligned columns, below a header: the first column and columns of words to the left, those with numbers to
-/// the right. Control characters, which names of other tools may have, are shown and not printed.
+/// Lines of cells with aligned columns, below a header: the first column and columns of words to the left, those where half
+/// of the cells or more begin with a number to the right. Control characters, which names of other tools may have, are shown and not printed.
 pub fn table(rows: &[Vec<String>]) -> String {
     let shown = |cell: &String| match cell.contains(char::is_control) {
         true => cell.escape_debug().to_string(),
@@ -120,11 +120,16 @@ pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
-    let is_number = |cell: &String| {
-        cell.split(' ')
-            .any(|word| word.trim_start_matches(['+', '-', '−']).starts_with(|c: char| c.is_ascii_digit()))
+    let is_number = |cell: &&String| {
+        let digits = cell.trim_start_matches(['+', '-', '−', '±', '<', '>', '≤', '≥', '≈', '×', ' ']);
+        // Sentences may begin with a number, too.
+        digits.starts_with(|c: char| c.is_ascii_digit()) && cell.split(' ').count() <= 4
     };
-    let numbers = |c: usize| rows.iter().skip(1).filter_map(|row| row.get(c)).any(is_number);
+    let numbers = |c: usize| {
+        let cells = rows.iter().skip(1).filter_map(|row| row.get(c)).filter(|cell| !cell.is_empty());
+        let (all, with) = (cells.clone().count(), cells.filter(is_number).count());
+        with > 0 && 2 * with >= all
+    };
     let to_the_right: Vec<bool> = (0..columns).map(|c| c > 0 && numbers(c)).collect();
     let mut out = String::new();
     for row in &rows {

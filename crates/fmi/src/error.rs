@@ -154,11 +154,8 @@ pub enum LibraryError {
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // The fields are what the message prints.
 pub enum InstanceError {
-    #[error(
-        "`{call}` returned no instance of `{name}`{log}. Often the library does not belong to this model description \
-         (guid `{guid}`) or a resource or licence is missing{tool}"
-    )]
-    Refused { name: String, call: &'static str, guid: String, tool: String, log: String },
+    #[error("`{call}` returned no instance of `{name}`{log}{}", why_refused(guid, tool, log))]
+    Refused { name: String, call: &'static str, guid: String, tool: Option<String>, log: String },
     #[error(
         "it can be instantiated only once per process, and `{name}` would be a second instance. Run it in a process of \
          its own"
@@ -190,6 +187,29 @@ pub enum TextProblem {
     ZeroByte { text: String },
 }
 
+/// What to do about an FMU that gives no instance. What it said itself is better than a guess.
+fn why_refused(guid: &str, tool: &Option<String>, log: &str) -> String {
+    if let Some((_, rest)) = log.split_once("No module named ") {
+        let module =
+            rest.trim_start_matches(['\'', '"']).split(['\'', '"', ')', '\n']).next().unwrap_or_default();
+        return format!(
+            ". It runs Python code, and the interpreter that it loads lacks `{module}`: put the folder of its modules into \
+             PYTHONPATH, which `python3 -c \"import sysconfig; print(sysconfig.get_path('purelib'))\"` prints"
+        );
+    }
+    let tool = tool.as_ref().map_or(String::new(), |tool| format!(". It needs the tool that made it{tool}"));
+    if log.is_empty() {
+        format!(
+            ". Often the library does not belong to this model description (guid `{guid}`) or a resource or licence is \
+             missing{tool}"
+        )
+    } else if ["guid", "token"].iter().any(|word| log.to_ascii_lowercase().contains(word)) {
+        format!(". The library does not belong to this model description, which says `{guid}`{tool}")
+    } else {
+        tool
+    }
+}
+
 fn instead_in(folder: &Option<String>) -> String {
     folder.as_ref().map_or(String::new(), |folder| {
         format!(", only one in `{folder}/`: the content of that folder belongs to the top of the archive, not the folder itself")
@@ -198,4 +218,23 @@ fn instead_in(folder: &Option<String>) -> String {
 
 fn did_you_mean(suggestion: &Option<String>) -> String {
     suggestion.as_ref().map_or(String::new(), |s| format!(". Did you mean `{s}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::why_refused;
+
+    #[test]
+    fn what_an_fmu_says_is_better_than_a_guess() {
+        let tool = Some(": PythonFMU 0.7.0".to_owned());
+        assert!(
+            why_refused("{1}", &tool, "")
+                .ends_with("missing. It needs the tool that made it: PythonFMU 0.7.0")
+        );
+        assert!(why_refused("{1}", &None, "").contains("(guid `{1}`)"));
+        assert_eq!(why_refused("{1}", &None, ": no licence"), "");
+        assert!(why_refused("{1}", &None, ": Wrong GUID").ends_with("which says `{1}`"));
+        let log = ": findClass\nModuleNotFoundError(\"No module named 'numpy'\")";
+        assert!(why_refused("{1}", &tool, log).contains("the interpreter that it loads lacks `numpy`: put"));
+    }
 }

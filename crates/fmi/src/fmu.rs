@@ -387,13 +387,12 @@ impl Fmu {
                 Api::Fmi3(_) => fmi3::NAMES.instantiate,
             },
             guid: description.token.clone(),
-            tool: match &description.co_simulation {
-                Some(c) if c.needs_execution_tool && !description.generation_tool.is_empty() => {
-                    format!(". It needs the tool that made it: {}", description.generation_tool)
+            tool: description.co_simulation.as_ref().filter(|c| c.needs_execution_tool).map(|_| {
+                match &*description.generation_tool {
+                    "" => String::new(),
+                    tool => format!(": {tool}"),
                 }
-                Some(c) if c.needs_execution_tool => ". It needs the tool that made it".to_owned(),
-                _ => String::new(),
-            },
+            }),
             log: environment.take_recent(),
         })?;
         let calls = Calls::new(instance, Lifecycle::new(event_mode, loaded.fatal.clone()));

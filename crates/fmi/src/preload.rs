@@ -37,6 +37,8 @@ pub fn advice(message: &str) -> &'static str {
         ". It needs a Python interpreter: put the path of your libpython3 library into POWERBOND_PRELOAD"
     } else if message.contains("undefined symbol") {
         ". It needs another library: put its path into POWERBOND_PRELOAD"
+    } else if message.contains("cannot open shared object file") {
+        ". It needs that library: install it, or put its folder into LD_LIBRARY_PATH"
     } else if message.contains("failed to map segment") {
         ". The folder may forbid execution: set TMPDIR to one that allows it"
     } else {

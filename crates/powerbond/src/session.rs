@@ -36,16 +36,21 @@ pub struct Output {
     pub rows: Option<Row>,
     /// Keeps rows that are not in their files yet where they outlive the process.
     pub backups: Option<Arc<dyn Backups>>,
+    /// Called with everything that should be known before the run.
+    pub opened: Option<Opened>,
     /// Called once results are complete, before subsystems are told that the run has ended.
     pub concluded: Option<Concluded>,
 }
+
+/// Sees the warnings of before a run.
+pub type Opened = Box<dyn FnOnce(&[String]) + Send>;
 
 /// Sees what a run came to, the folder of its results and why it failed.
 pub type Concluded = Box<dyn FnOnce(&Summary, Option<&RunFolder>, Option<&Error>) + Send>;
 
 impl Default for Output {
     fn default() -> Self {
-        Output { memory: true, folder: None, rows: None, backups: None, concluded: None }
+        Output { memory: true, folder: None, rows: None, backups: None, opened: None, concluded: None }
     }
 }
 
@@ -171,6 +176,8 @@ pub struct Session {
     /// What was said when results were complete, until subsystems are told of the end.
     concluded: Option<Summary>,
     on_conclusion: Option<Concluded>,
+    /// Warnings of before the run.
+    told: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +209,7 @@ impl System {
 impl Session {
     /// Makes everything that a run needs; nothing is initialized yet.
     pub fn open(system: &System, output: Output) -> Result<Self, Error> {
-        let Output { memory, folder, rows, backups, concluded } = output;
+        let Output { memory, folder, rows, backups, opened, concluded } = output;
         folder.as_ref().map_or(Ok(()), Wanted::check)?;
         let mut assembled = system.assemble()?;
         let folder = folder.as_ref().map(RunFolder::claim).transpose()?;
@@ -226,7 +233,7 @@ impl Session {
         }
         let sinks = Sinks { files, memory, rows, waits: folder.is_none(), backups: backups.as_deref() };
         let recorder = Recorder::create(sinks, &assembled, interval, &system.record)?;
-        Ok(Session {
+        let mut session = Session {
             system: system.clone(),
             recorder,
             pacing: system.simulation.real_time.map(Pacing::new),
@@ -242,7 +249,13 @@ impl Session {
             names: OnceCell::new(),
             concluded: None,
             on_conclusion: concluded,
-        })
+            told: Vec::new(),
+        };
+        session.told = session.warnings();
+        if let Some(see) = opened {
+            see(&session.told);
+        }
+        Ok(session)
     }
 
     /// Initializes all subsystems. The first step does it, too.
@@ -639,6 +652,7 @@ impl Session {
         let (system, assembled, origin) = (&self.system, &self.assembled, &self.origin);
         Summary {
             failure: self.error.as_ref().and_then(Error::failure).cloned(),
+            told: self.told.clone(),
             ..Summary::new(system, assembled, origin, outcome, error, self.seconds, real_time)
         }
     }

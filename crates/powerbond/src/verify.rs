@@ -41,7 +41,7 @@ fn reach(
     output: Output,
     observer: &mut dyn Observer,
 ) -> Result<Done, Error> {
-    let Output { memory, mut folder, rows, backups, .. } = output;
+    let Output { memory, mut folder, rows, backups, mut opened, .. } = output;
     let rows = rows.map(|row| Arc::new(Mutex::new(row)));
     let mut tolerance = system.method.jump_tolerance().unwrap_or(DEFAULT_TOLERANCE);
     let mut rounds = Vec::new();
@@ -56,8 +56,14 @@ fn reach(
             };
             Box::new(row) as Row
         });
-        let output =
-            Output { memory, folder: folder.clone(), rows, backups: backups.clone(), concluded: None };
+        let output = Output {
+            memory,
+            folder: folder.clone(),
+            rows,
+            backups: backups.clone(),
+            opened: opened.take(),
+            concluded: None,
+        };
         let mut done = once(&system, output, observer)?;
         let error = done.summary.verification.as_ref().and_then(|v| v.error);
         rounds.push(Round { tolerance, error, steps: done.summary.steps.accepted });

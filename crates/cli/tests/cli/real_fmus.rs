@@ -360,6 +360,47 @@ fn inputs_and_outputs_are_recorded_by_default() {
     assert_eq!(lab.summary()["time"]["reached"], 1.0);
 }
 
+/// An FMU without outputs shows what changes inside it: x and y of x' = k u, u = 0, so that x stays at x0 = 0; not its parameters.
+#[test]
+fn local_variables_are_recorded_where_there_are_no_outputs() {
+    let lab = Lab::new();
+    place(&lab, "integrator2", "a", |xml| {
+        edit(&xml.replace("causality=\"output\"", "causality=\"local\""), "<Outputs><Unknown index=\"2\" dependencies=\"\"/><Unknown index=\"3\" dependencies=\"1\"/></Outputs>", "")
+            .replace("<InitialUnknowns><Unknown index=\"2\" dependencies=\"6\"/><Unknown index=\"3\" dependencies=\"1 6\"/></InitialUnknowns>", "")
+    });
+    let ran = lab.powerbond(&["run", "a", "--output-dir", "out"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(lab.results().header, ["time", "a.u", "a.x", "a.y"].map(str::to_owned));
+    let shown = lab.powerbond(&["inspect", "a"]);
+    assert!(shown.out.contains("  x          local       Float64"), "{}", shown.out);
+}
+
+/// The first screen of an FMU with long words of its own: it fits, descriptions stand to the left, and settings of the tool
+/// that made it are left for `--all`.
+#[test]
+fn the_first_screen_fits_whatever_the_tool_writes() {
+    let lab = Lab::new();
+    place(&lab, "integrator2", "a", |xml| {
+        let long =
+            "a model with a description that goes on and on, as those that people generate from comments do";
+        let xml = edit(&xml, "x' = k u", long);
+        let xml = edit(
+            &xml,
+            "description=\"speed\"",
+            "description=\"2 of 3 speeds that a  long\nsentence is about\"",
+        );
+        let xml = xml.replace("\"m/s\"", "\"kilogram * meter ** 2 / second\"");
+        edit(&xml, "name=\"d\"", "name=\"_block_solver_experimental_mode\"")
+    });
+    let shown = lab.powerbond(&["inspect", "a"]);
+    assert!(shown.out.lines().all(|line| line.chars().count() <= 80), "{}", shown.out);
+    let row = "  u          input       Float64     0.0   kilogram * me…   2 of 3 speeds that …";
+    assert!(shown.out.contains(row), "{}", shown.out);
+    assert!(!shown.out.contains("_block"), "{}", shown.out);
+    assert!(shown.out.contains("… 1 more parameter; `--all` shows every variable"), "{}", shown.out);
+    assert!(lab.powerbond(&["inspect", "a", "--all"]).out.contains("_block_solver_experimental_mode"));
+}
+
 #[test]
 fn words_in_undeclared_categories_arrive_without_orders_for_the_terminal() {
     for (mode, options) in
@@ -438,6 +479,16 @@ fn tiny_steps_are_announced_before_the_run() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     let says = "warning: the FMU has a fixed internal step of 1e-11 s: 1e11 internal steps in this run, which may take hours";
     assert!(ran.err.starts_with(says), "{}", ran.err);
+    // Of coupled FMUs, too, once.
+    lab.write(
+        "two.toml",
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"tiny\"\n[subsystems.b]\nfmu = \"tiny\"\n\
+         [[connections]]\nfrom = \"a.x\"\nto = \"b.u\"\nconvert_units = false\n",
+    );
+    let ran = lab.powerbond(&["run", "two.toml", "--output-dir", "two"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let says = "warning: `a` has a fixed internal step of 1e-11 s: 1e11 internal steps in this run, which may take hours";
+    assert_eq!(ran.err.matches(says).count(), 1, "{}", ran.err);
     place(&lab, "odd2", "small", |xml| {
         edit(&xml, "<ModelVariables>", "<DefaultExperiment stepSize=\"1e-9\"/><ModelVariables>")
     });

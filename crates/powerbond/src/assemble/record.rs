@@ -5,15 +5,17 @@ use crate::Error;
 use crate::error::Collector;
 use crate::glob;
 use crate::source::At;
-use crate::system::{Record, SimulatorSpec, System};
+use crate::system::{MadeOf, Record, SimulatorSpec, System};
 use powerbond_core::network::{NameIndex, Names, Network, NetworkBuilder, VariableName};
 use powerbond_core::subsystem::{Causality, Digits, Subsystem};
 use powerbond_core::suggest::hint;
+use powerbond_fmi::description::{self as fmi, Variability, Variable};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Variables that fit the patterns of `[record]`, subsystem by subsystem. Without patterns these are the inputs and outputs of FMUs,
-/// whose other variables are often many thousands, and all variables of other models.
+/// whose other variables are often many thousands, and all variables of other models. An FMU alone without outputs shows its local
+/// variables.
 pub(super) fn recorded(system: &System, builder: &NetworkBuilder) -> Result<Vec<VariableName>, Error> {
     let Record { variables, exclude, .. } = &system.record;
     if exclude.iter().any(|pattern| pattern.value == "*") {
@@ -52,9 +54,27 @@ fn by_default<'a>(
         let spec = specs.place(name).map(|s| &system.subsystems[s].simulator);
         let all = !matches!(spec, Some(SimulatorSpec::Fmu(..)));
         let variables = simulator.info().variables.iter().filter(|v| v.digits != Digits::Rest);
-        let recorded = variables.filter(move |v| all || v.causality != Causality::Local);
+        let recorded =
+            variables.filter(move |v| all || v.causality != Causality::Local || system.shows(&v.name));
         recorded.map(move |v| VariableName::new(name, &v.name))
     })
+}
+
+impl System {
+    /// Whether a local variable is all that there is to see: of an FMU that is run alone and has no outputs, what may change. Those
+    /// with very many are asked for by name.
+    fn shows(&self, variable: &str) -> bool {
+        const MANY: usize = 1000;
+        let MadeOf::Fmu(contents) = &self.made_of else { return false };
+        let variables = &contents.description().variables;
+        let changes = |v: &Variable| {
+            v.causality == fmi::Causality::Local
+                && matches!(v.variability, Variability::Continuous | Variability::Discrete)
+        };
+        variables.len() <= MANY
+            && variables.iter().all(|v| v.causality != fmi::Causality::Output)
+            && contents.description().find(variable).is_some_and(|v| changes(&variables[v]))
+    }
 }
 
 /// Every variable that can be recorded, subsystem by subsystem.

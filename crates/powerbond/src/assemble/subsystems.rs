@@ -4,7 +4,8 @@ use crate::Error;
 use crate::error::Collector;
 use crate::source::At;
 use crate::system::{
-    Factory, FeedThroughSpec, FmuOptions, Given, Order, SimulatorSpec, SubsystemSpec, System, open_fmu,
+    Factory, FeedThroughSpec, FmuOptions, Given, Order, SimulatorSpec, SubsystemSpec, System, fmu_error,
+    open_fmu,
 };
 use powerbond_core::subsystem::{FeedThrough, Subsystem};
 use powerbond_core::suggest::hint;
@@ -111,7 +112,7 @@ fn fmu(
     trials: Trials,
     log: &SharedLog,
 ) -> Result<(FmuSubsystem, Vec<String>), Error> {
-    let fail = |e: powerbond_fmi::FmuError| Error::input(path.place(), e.to_string());
+    let fail = |e: powerbond_fmi::FmuError| fmu_error(path, &e);
     let fmu = open_fmu(system.folder(), path)?;
     let mut options = Options {
         tolerance: given.tolerance.or(fmu.description().default_experiment.tolerance),
@@ -164,7 +165,9 @@ fn fmu(
             Reread::NotSeen if declared => Reread::Plain,
             found => found,
         });
-        remarks.extend(probed.failure.map(|failure| {
+        // An FMU alone whose inputs nothing feeds has nothing to refresh.
+        let failure = probed.failure.filter(|_| !system.is_fmu_alone() || system.feeds(name));
+        remarks.extend(failure.map(|failure| {
             format!("direct feed-through could not be probed ({failure}), so outputs are not refreshed")
         }));
     }

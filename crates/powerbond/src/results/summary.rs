@@ -72,9 +72,9 @@ pub struct Summary {
     pub real_time: Option<RealTime>,
     /// What the user should know.
     pub warnings: Vec<String>,
-    /// Those of the warnings that were known before anything was loaded.
+    /// Those of the warnings that were known before the run.
     #[serde(skip)]
-    pub notes: Vec<String>,
+    pub told: Vec<String>,
     /// When the run began: date and time in UTC, as in ISO 8601.
     pub started: String,
     /// The tables: `results`, `energy` and, if asked for, `jumps`, relative to the run folder.
@@ -423,7 +423,7 @@ impl Summary {
             seconds,
             real_time,
             warnings,
-            notes: system.notes_before(),
+            told: Vec::new(),
             started: origin.started.clone(),
             files: origin.files.clone(),
             units: origin.units.clone(),

@@ -2,9 +2,10 @@
 
 use super::{FmuOptions, MadeOf, SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System};
 use crate::Error;
+use crate::error::Place;
 use crate::source::At;
 use powerbond_core::network::VariableName;
-use powerbond_fmi::Fmu;
+use powerbond_fmi::{Fmu, FmuError};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,15 @@ pub fn is_fmu(path: &Path) -> bool {
 
 /// Opens an FMU that a file in `folder` names.
 pub fn open_fmu(folder: &Path, path: &At<PathBuf>) -> Result<Fmu, Error> {
-    Fmu::open(folder.join(&path.value)).map_err(|e| Error::input(path.place(), e.to_string()))
+    Fmu::open(folder.join(&path.value)).map_err(|e| fmu_error(path, &e))
+}
+
+/// What is wrong with an FMU that a file names at `path`, or that the user named alone: then its name is the place.
+pub fn fmu_error(path: &At<PathBuf>, error: &FmuError) -> Error {
+    match path.place() {
+        place @ Some(Place::Option(_)) => Error::input(place, error.problem.to_string()),
+        place => Error::input(place, error.to_string()),
+    }
 }
 
 /// The FMU alone, with its default experiment.
@@ -66,7 +75,7 @@ impl System {
                 });
             let Some(name) = full else {
                 let message = format!("column `{column}`: missing subsystem; write `subsystem.input`");
-                return Err(Error::input(Some(crate::source::Place::Option(option)), message));
+                return Err(Error::input(Some(Place::Option(option)), message));
             };
             let signal = SignalSpec::Table {
                 file: At::option(absolute.clone(), option.clone()),

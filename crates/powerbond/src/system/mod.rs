@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 pub use builder::{Connect, Names, Port, SystemBuilder};
 pub use factory::{Factory, Models, Order, SharedFactory};
-pub(crate) use fmu::open_fmu;
+pub(crate) use fmu::{fmu_error, open_fmu};
 pub use signals::SignalSpec;
 pub(crate) use signals::Tables;
 pub(crate) use signals::{Items, items_of, misfit};
@@ -429,6 +429,13 @@ impl System {
     /// Whether it was made of a single FMU, without a file.
     pub(crate) fn is_fmu_alone(&self) -> bool {
         matches!(self.made_of, MadeOf::Fmu(_))
+    }
+
+    /// Whether inputs of a subsystem are connected, or follow signals or a scenario.
+    pub(crate) fn feeds(&self, subsystem: &str) -> bool {
+        self.scenario.is_some()
+            || self.connections.iter().any(|c| c.to.value.subsystem == subsystem)
+            || self.inputs.iter().any(|(name, _)| name.value.subsystem == subsystem)
     }
 
     /// The fixed internal step of the single FMU that it was made of, in s, if it has one.

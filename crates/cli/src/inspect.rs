@@ -203,7 +203,7 @@ fn document(fmu: &Fmu, findings: &[String]) -> Value {
     let e = &d.default_experiment;
     json!({
         "fmi": d.version.to_string(), "model": d.model_name, "description": d.description, "tool": d.generation_tool,
-        "version": d.model_version, "author": d.author, "license": d.license, "token": d.token,
+        "version": d.model_version, "author": d.author, "copyright": d.copyright, "license": d.license, "token": d.token,
         "co_simulation": co_simulation, "model_exchange": d.has_model_exchange,
         "scheduled_execution": d.has_scheduled_execution,
         "default_experiment": { "start": e.start, "stop": e.stop, "step": e.step_size, "tolerance": e.tolerance },

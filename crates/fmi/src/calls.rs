@@ -5,7 +5,7 @@ use crate::lifecycle::{Call, Lifecycle, State};
 use crate::log::Environment;
 use crate::numbers::Numbers;
 use crate::status::{MISSING, NOT_ALLOWED, OK};
-use crate::trace::{Call as Traced, Trace};
+use crate::trace::{Call as Traced, Marks};
 use crate::{fmi1, fmi2, fmi3};
 use powerbond_core::subsystem::Inputs;
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -103,11 +103,18 @@ macro_rules! each {
 pub(crate) struct Calls {
     instance: Instance,
     life: Lifecycle,
+    /// Those of the environment, which lives as long: close at hand in every step.
+    trace: Marks,
 }
 
 impl Calls {
     pub fn new(instance: Instance, life: Lifecycle) -> Self {
-        Calls { instance, life }
+        let environment = match &instance {
+            Instance::Fmi1(instance) => instance.environment(),
+            Instance::Fmi2(instance) => instance.environment(),
+            Instance::Fmi3(instance) => instance.environment(),
+        };
+        Calls { trace: environment.trace.marks(), instance, life }
     }
 
     /// Where the instance is in its life.
@@ -127,7 +134,7 @@ impl Calls {
         if !self.life.allows(call) {
             return NOT_ALLOWED;
         }
-        let code = self.trace().during(traced(call), make);
+        let code = self.trace.during(traced(call), make);
         self.life.after(call, code);
         code
     }
@@ -138,7 +145,7 @@ impl Calls {
         if !self.life.allows(call) {
             return NOT_ALLOWED;
         }
-        let code = self.trace().during(traced(call), make);
+        let code = self.trace.during(traced(call), make);
         if code != OK {
             self.life.after(call, code);
         }
@@ -193,11 +200,6 @@ impl Calls {
 
     pub fn environment(&self) -> &Environment {
         each!(self, instance => instance.environment())
-    }
-
-    #[inline(always)]
-    fn trace(&self) -> &Trace {
-        &self.environment().trace
     }
 
     /// Sets scalars.
@@ -284,7 +286,7 @@ impl Calls {
         if !self.life.allows(Call::UpdateStates) {
             return (NOT_ALLOWED, DiscreteStates::default());
         }
-        let (code, states) = self.trace().during(Traced::Event, || instance.update_discrete_states());
+        let (code, states) = self.trace.during(Traced::Event, || instance.update_discrete_states());
         self.life.after(Call::UpdateStates, code);
         (code, states)
     }
@@ -296,9 +298,9 @@ impl Calls {
         if !self.life.allows(Call::Step) {
             return NOT_ALLOWED;
         }
-        self.trace().begin_step(t);
+        self.trace.begin_step(t);
         let code = each!(self, instance => instance.step(t, h, is_final));
-        self.trace().end();
+        self.trace.end();
         if code != OK {
             self.life.after(Call::Step, self.last_step().code);
         }
@@ -334,7 +336,7 @@ impl Calls {
             return Err((Stage::Inputs, NOT_ALLOWED));
         }
         let expect = |code: c_int, stage: Stage| if code == OK { Ok(()) } else { Err((stage, code)) };
-        let trace = self.trace();
+        let trace = self.trace;
         let done = each!(self, instance => (|| {
             if !inputs.0.is_empty() {
                 trace.begin(Traced::Set);
@@ -441,7 +443,7 @@ impl Calls {
             State::Freed => {}
             _ => {
                 // Until its environment is gone, too, it is being freed.
-                self.trace().begin(Traced::Free);
+                self.trace.begin(Traced::Free);
                 match &mut self.instance {
                     Instance::Fmi1(instance) => instance.free(),
                     Instance::Fmi2(instance) => instance.free(),

@@ -317,7 +317,8 @@ impl Fmu {
             let files = Archive::open(&self.shared.path, self.shared.limits)?.unpack()?;
             let file = self.shared.path.file_name().unwrap_or_default().to_string_lossy();
             let trace = Trace::new(&file, self.description().version);
-            let loaded = trace.during(Call::Load, || Loaded::new(files, self.description(), interface));
+            let loaded =
+                trace.marks().during(Call::Load, || Loaded::new(files, self.description(), interface));
             Ok(loaded?)
         };
         let loaded = Arc::new(load().map_err(|problem| self.fail(problem))?);
@@ -349,7 +350,7 @@ impl Fmu {
         let token = c_string(&description.token)?;
         let resources = &loaded.resources;
         let environment = Live::new(Environment::new(name, description.version, options.log.clone()));
-        environment.trace.begin(Call::Instantiate);
+        environment.trace.marks().begin(Call::Instantiate);
         let event_mode = description
             .co_simulation
             .as_ref()
@@ -396,7 +397,7 @@ impl Fmu {
             log: environment.take_recent(),
         })?;
         let calls = Calls::new(instance, Lifecycle::new(event_mode, loaded.fatal.clone()));
-        calls.environment().trace.end();
+        calls.environment().trace.marks().end();
         if options.logging == Logging::Categories {
             let categories: Vec<CString> =
                 options.log_categories.iter().filter_map(|c| CString::new(c.as_str()).ok()).collect();

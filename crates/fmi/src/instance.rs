@@ -6,7 +6,7 @@ use crate::error::{FmuError, InstanceError};
 use crate::fmi3::Intermediate;
 use crate::fmu::{Fmu, Options, Ticket};
 use crate::lifecycle::State;
-use crate::loaded::{Loaded, intermediate_inputs};
+use crate::loaded::{Direct, Loaded, intermediate_inputs};
 use crate::machine::Machine;
 use crate::numbers::Numbers;
 use crate::packets::Cell;
@@ -72,12 +72,6 @@ pub struct FmuSubsystem {
     _ticket: Ticket,
     loaded: Arc<Loaded>,
     fmu: Fmu,
-}
-
-/// The references of inputs and outputs that are scalar reals.
-struct Direct {
-    inputs: Arc<[u32]>,
-    outputs: Arc<[u32]>,
 }
 
 /// A column of ∂y/∂u: one input, all outputs that feed it through.
@@ -585,7 +579,7 @@ impl Subsystem for FmuSubsystem {
         let is_plain = self.stepper.rule == StepRule::Any && !self.stepper.event_mode;
         self.direct = match (&self.inputs.numbers, &self.outputs) {
             (Route::Direct(inputs), Route::Direct(outputs)) if is_plain => {
-                Some(Direct { inputs: inputs.clone(), outputs: outputs.clone() })
+                Some(self.loaded.share(Direct { inputs: inputs.clone(), outputs: outputs.clone() }))
             }
             _ => None,
         };

@@ -8,8 +8,8 @@ use crate::library::{self, Library};
 use crate::{fmi1, fmi2, fmi3, process};
 use powerbond_core::subsystem::Capabilities;
 use std::ffi::CString;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A loaded library with the files it lives in. The library goes first, then the files.
 pub(crate) struct Loaded {
@@ -18,7 +18,16 @@ pub(crate) struct Loaded {
     pub shortcomings: Vec<String>,
     /// A fatal error has ended all its instances.
     pub fatal: Arc<AtomicBool>,
+    /// What the last of its instances to be bound reads and sets.
+    bound: Mutex<Direct>,
     _files: Unpacked,
+}
+
+/// The references of inputs and outputs that are scalar reals.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Direct {
+    pub inputs: Arc<[u32]>,
+    pub outputs: Arc<[u32]>,
 }
 
 pub(crate) enum Api {
@@ -44,6 +53,15 @@ pub(crate) fn intermediate_inputs(description: &ModelDescription) -> Vec<u32> {
 }
 
 impl Loaded {
+    /// The same lists in the same memory for instances that are bound alike: with many instances it is memory that costs.
+    pub fn share(&self, direct: Direct) -> Direct {
+        let mut bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        if *bound != direct {
+            *bound = direct;
+        }
+        bound.clone()
+    }
+
     pub fn new(
         files: Unpacked,
         description: &ModelDescription,
@@ -71,6 +89,7 @@ impl Loaded {
             resources: CString::new(location).unwrap_or_default(),
             shortcomings: Vec::new(),
             fatal: Arc::default(),
+            bound: Mutex::default(),
             _files: files,
         };
         loaded.shortcomings = loaded.find_shortcomings(interface);

@@ -161,19 +161,32 @@ pub fn install(slots: &'static [Slot]) {
 }
 
 /// The slot of an instance until it is dropped; does nothing where none was installed, or all are taken.
-pub(crate) struct Trace(Option<&'static Slot>);
+pub(crate) struct Trace(Marks);
+
+/// Writes to the slot of an instance that is alive.
+#[derive(Clone, Copy)]
+pub(crate) struct Marks(Option<&'static Slot>);
 
 impl Trace {
     pub fn new(name: &str, version: Version) -> Self {
-        let Some(slots) = SLOTS.get().filter(|slots| !slots.is_empty()) else { return Trace(None) };
+        let Some(slots) = SLOTS.get().filter(|slots| !slots.is_empty()) else {
+            return Trace(Marks(None));
+        };
         let first = NEXT.load(Ordering::Relaxed) % slots.len();
         let place = (first..slots.len()).chain(0..first).find(|&i| slots[i].take(name, version));
         place.inspect(|i| NEXT.store(i + 1, Ordering::Relaxed));
-        Trace(place.map(|i| &slots[i]))
+        Trace(Marks(place.map(|i| &slots[i])))
     }
 
+    /// For calls in every step: not to be used after this is dropped.
+    pub fn marks(&self) -> Marks {
+        self.0
+    }
+}
+
+impl Marks {
     #[inline(always)]
-    pub fn begin(&self, call: Call) {
+    pub fn begin(self, call: Call) {
         if let Some(slot) = self.0 {
             slot.count.store(slot.count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             slot.call.store(call as u32, Ordering::Relaxed);
@@ -181,7 +194,7 @@ impl Trace {
     }
 
     #[inline(always)]
-    pub fn begin_step(&self, t: f64) {
+    pub fn begin_step(self, t: f64) {
         if let Some(slot) = self.0 {
             slot.time.store(t.to_bits(), Ordering::Relaxed);
         }
@@ -189,7 +202,7 @@ impl Trace {
     }
 
     #[inline(always)]
-    pub fn end(&self) {
+    pub fn end(self) {
         if let Some(slot) = self.0 {
             slot.call.store(0, Ordering::Relaxed);
         }
@@ -197,7 +210,7 @@ impl Trace {
 
     /// Marks a call while it is made.
     #[inline(always)]
-    pub fn during<T>(&self, call: Call, work: impl FnOnce() -> T) -> T {
+    pub fn during<T>(self, call: Call, work: impl FnOnce() -> T) -> T {
         self.begin(call);
         let result = work();
         self.end();
@@ -207,8 +220,8 @@ impl Trace {
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        self.end();
-        if let Some(slot) = self.0 {
+        self.0.end();
+        if let Some(slot) = self.0.0 {
             slot.version.store(0, Ordering::Relaxed);
         }
     }
@@ -225,17 +238,17 @@ mod tests {
         let under_way = || slots.iter().find_map(Slot::under_way);
         let trace = Trace::new("plant", Version::Fmi2);
         assert_eq!(under_way(), None);
-        trace.begin_step(0.25);
+        trace.marks().begin_step(0.25);
         let found = under_way().unwrap();
         assert_eq!((found.instance.as_str(), found.call, found.time), ("plant", "fmi2DoStep", 0.25));
-        trace.end();
+        trace.marks().end();
         assert_eq!(under_way(), None);
-        trace.begin(Call::Free);
+        trace.marks().begin(Call::Free);
         assert_eq!(under_way().map(|found| found.call), Some("fmi2FreeInstance"));
         drop(trace);
         assert_eq!(under_way(), None);
         let kept: Vec<Trace> = (0..3).map(|_| Trace::new(&"ä".repeat(60), Version::Fmi3)).collect();
-        kept.iter().for_each(|trace| trace.begin(Call::Load));
+        kept.iter().for_each(|trace| trace.marks().begin(Call::Load));
         let found = under_way().unwrap();
         assert_eq!((found.instance, found.call), ("ä".repeat(48), "dlopen"));
     }

@@ -23,6 +23,8 @@ use crate::time::signal::Signal;
 use std::ops::Range;
 
 /// A subsystem with its place in the flat arrays.
+// What a step needs is in the first cache line.
+#[repr(C, align(64))]
 pub struct Member {
     /// The simulator.
     pub simulator: Box<dyn Subsystem>,

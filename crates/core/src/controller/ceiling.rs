@@ -121,8 +121,9 @@ impl Ceiling {
         if self.omega == 0.0 { (FROM_REST * h).max(floor) } else { h }
     }
 
-    /// Learns from an accepted step; `noise` of every input, empty if it is not looked for.
-    pub fn commit(&mut self, step: &StepView<'_>, noise: &[f64]) {
+    /// Learns from an accepted step; `noise` of every input, empty if it is not looked for. A step that `crossed` a discontinuity says
+    /// nothing about the motion: the shorter it is, the faster its inputs would seem.
+    pub fn commit(&mut self, step: &StepView<'_>, noise: &[f64], crossed: bool) {
         let Some(defects) = step.defects else { return };
         let h = step.span.h;
         let share = h / (self.elapsed + h);
@@ -134,6 +135,7 @@ impl Ceiling {
             let (new, change) = (step.fresh[i], defects.by_order[0][i]);
             let lambda = match motion.omega() {
                 _ if self.elapsed == 0.0 => 1.0,
+                omega if crossed && omega > 0.0 => 0.0,
                 omega => share.max(-(-h * omega / MEMORY).exp_m1()),
             };
             let middle = new - 0.5 * change;

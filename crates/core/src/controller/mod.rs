@@ -51,6 +51,11 @@ pub trait StepController: Checkpointed {
         false
     }
 
+    /// Whether the step that was accepted last is over a discontinuity that rejections located: it is then handled as an event.
+    fn has_located(&self) -> bool {
+        false
+    }
+
     /// Whether it may reject the next attempt: only then states are saved before it.
     fn wants_save(&self) -> bool {
         self.may_reject()

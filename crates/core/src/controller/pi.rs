@@ -6,7 +6,7 @@ use crate::estimator::Estimate;
 
 /// `h' = h · safety · e^-(kI+kP) · e_prev^kP`, clamped (sadjina2017 eq. 15; kP = 0 is sadjina2020 eq. 13).
 ///
-/// An error over tolerance makes the next step smaller; nothing is rejected but what [`Pi::quiet_rollback`] says.
+/// An error over tolerance makes the next step smaller; nothing is rejected but what [`Pi::rejects_jumps`] says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pi {
     /// The first step, in seconds.
@@ -24,11 +24,11 @@ pub struct Pi {
     opened: bool,
     /// What the step size is multiplied with at an event.
     pub restart_rate: f64,
-    /// A step over ten times the tolerance is rejected where the step before was below a tenth of it: what comes after rest was not
-    /// to be foreseen. At most eight times, each with a fifth of the size.
-    pub quiet_rollback: bool,
-    /// How often the step has been rejected.
-    tries: u32,
+    /// Steps over a discontinuity that was not announced are rejected, if states are kept, and repeated with a fifth of the size, as
+    /// long as the error e of the step is above ten times the tolerance and `e h > 10 h_usual`: an input that jumps inside a step is
+    /// wrong for a part of it, so that the harm is in proportion to e h, and that of a usual step is h_usual. What is left is an event.
+    pub rejects_jumps: bool,
+    jumps: Jumps,
     /// 0: the newest error decides; 1: the one before it (the literal index of sadjina2020 eq. 13).
     pub age: u8,
     /// While all errors were exactly 0, the next step is at most this share of the time so far, and no shorter than the last one: where
@@ -42,13 +42,54 @@ pub struct Pi {
     past: [f64; 2],
 }
 
+/// What is known of discontinuities that are not announced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Jumps {
+    /// h_usual, in s: the longest of the last steps that were not over one.
+    usual: f64,
+    /// How far the end of the last rejected step is, in s: until it or the jump is reached steps do not grow.
+    ahead: f64,
+    /// The last step is over a jump that rejections located.
+    located: bool,
+    /// Rejections that may still be made. Steps earn them: where an input jumps all the time, most steps would be rejected.
+    credit: f64,
+}
+
+impl Jumps {
+    const NONE: Jumps = Jumps { usual: 0.0, ahead: 0.0, located: false, credit: MOST_CREDIT };
+
+    fn should_reject(&self, norm: f64, h: f64) -> bool {
+        norm > SUDDEN && norm * h > SUDDEN * self.usual && self.usual > 0.0 && self.credit >= 1.0
+    }
+
+    fn reject(&mut self, h: f64) {
+        self.ahead = h;
+        self.credit -= 1.0;
+    }
+
+    fn accept(&mut self, norm: f64, h: f64) {
+        self.credit = (self.credit + EARNED).min(MOST_CREDIT);
+        self.located = norm > SUDDEN && self.ahead > 0.0;
+        if norm > SUDDEN {
+            self.ahead = 0.0;
+        } else {
+            self.ahead = (self.ahead - h).max(0.0);
+            self.usual = h.max(USUAL_DECAY * self.usual);
+        }
+    }
+}
+
 /// An error of this size ends the opening.
 const OPENED: f64 = 0.1;
-/// Errors up to this size are quiet, and a step is rejected beyond that one, with this share of its size, so many times.
-const QUIET: f64 = 0.1;
-const STARTLED: f64 = 10.0;
+/// Errors above this size may be jumps; the harm of one that is not rejected is at most that of so many usual steps.
+const SUDDEN: f64 = 10.0;
+/// The size of a step that is repeated, over that of the rejected one.
 const RETRY_SHARE: f64 = 0.2;
-const MOST_TRIES: u32 = 8;
+/// How fast the usual step size is forgotten, per step.
+const USUAL_DECAY: f64 = 0.98;
+/// Rejections that a step earns, and how many are saved up at most.
+const EARNED: f64 = 0.25;
+const MOST_CREDIT: f64 = 20.0;
 
 impl Pi {
     /// α_s, where none is given.
@@ -77,8 +118,8 @@ impl Pi {
             opening_rate: None,
             opened: false,
             restart_rate: Self::RESTART_RATE,
-            quiet_rollback: false,
-            tries: 0,
+            rejects_jumps: false,
+            jumps: Jumps::NONE,
             age: 0,
             rest_share: None,
             at_rest: Some(0.0),
@@ -116,14 +157,16 @@ impl Checkpointed for Pi {
         tape.extend(&self.past);
         tape.push(f64::from(u8::from(self.opened)));
         tape.push(self.at_rest.unwrap_or(f64::NAN));
-        tape.push(f64::from(self.tries));
+        let Jumps { usual, ahead, located, credit } = self.jumps;
+        tape.extend(&[usual, ahead, f64::from(u8::from(located)), credit]);
     }
 
     fn load(&mut self, tape: &mut Checkpoint) {
         tape.fill(&mut self.past);
         self.opened = tape.pull() != 0.0;
         self.at_rest = Some(tape.pull()).filter(|t| !t.is_nan());
-        self.tries = tape.pull() as u32;
+        let [usual, ahead, located, credit] = std::array::from_fn(|_| tape.pull());
+        self.jumps = Jumps { usual, ahead, located: located != 0.0, credit };
     }
 }
 
@@ -133,25 +176,33 @@ impl StepController for Pi {
     }
 
     fn may_reject(&self) -> bool {
-        self.quiet_rollback
-    }
-
-    fn wants_save(&self) -> bool {
-        self.quiet_rollback && self.past[0] <= QUIET.ln()
+        self.rejects_jumps
     }
 
     fn trusts_warm_up(&self) -> bool {
-        self.quiet_rollback
+        self.rejects_jumps
+    }
+
+    fn has_located(&self) -> bool {
+        self.jumps.located
     }
 
     fn decide(&mut self, estimate: Estimate, h: f64, retry: Retry) -> Decision {
         let [last, before_last] = self.past;
         let e = if estimate.norm.is_nan() { f64::INFINITY } else { estimate.norm.ln() };
-        if e > STARTLED.ln() && retry == Retry::Possible && self.wants_save() && self.tries < MOST_TRIES {
-            self.tries += 1;
-            return Decision::Reject { retry_h: (RETRY_SHARE * h).max(self.limits.min_step) };
+        if self.rejects_jumps {
+            // A step that is not a number is none to accept.
+            let norm = if estimate.norm.is_nan() { f64::INFINITY } else { estimate.norm };
+            if retry == Retry::Possible && self.jumps.should_reject(norm, h) {
+                self.jumps.reject(h);
+                return Decision::Reject { retry_h: (RETRY_SHARE * h).max(self.limits.min_step) };
+            }
+            self.jumps.accept(norm, h);
+            if self.jumps.located {
+                self.past = [0.0; 2];
+                return Decision::Accept { next_h: self.jumps.usual };
+            }
         }
-        self.tries = 0;
         let factor = match self.age {
             0 => self.factor(e, last, estimate.order),
             _ => self.factor(last, before_last, estimate.order),
@@ -163,6 +214,9 @@ impl StepController for Pi {
             Some(max_rate) => StepBounds { max_rate, ..self.limits },
             None => self.limits,
         };
+        if self.jumps.ahead > 0.0 {
+            limits.max_rate = 1.0;
+        }
         if let (Some(time), Some(share)) = (self.at_rest, self.rest_share) {
             limits.max_step = limits.max_step.min((share * time).max(h)).max(limits.min_step);
         }
@@ -177,6 +231,7 @@ impl StepController for Pi {
     fn restart(&mut self, h: f64) -> f64 {
         self.past = [0.0; 2];
         self.opened = false;
+        self.jumps.ahead = 0.0;
         if let (Some(time), Some(_)) = (&mut self.at_rest, self.rest_share) {
             *time = 0.0;
             return self.first().min(h);

@@ -7,7 +7,7 @@ use crate::estimator::Estimate;
 use crate::network::Network;
 use crate::observe::{Flow, Observer};
 use crate::step::{Improved, Moment, StepRecord, Still, Sweep, Swept};
-use crate::subsystem::Span;
+use crate::subsystem::{Span, StepEvent};
 use crate::time::Proposal;
 
 /// How many times in a row a step may be rejected.
@@ -73,6 +73,9 @@ impl Engine {
                     match self.judge(driving, &proposal, retry) {
                         Decision::Accept { next_h } => {
                             wish = std::mem::replace(&mut self.wish, next_h);
+                            if self.policies.controller.has_located() {
+                                self.report_jump(driving);
+                            }
                             break;
                         }
                         Decision::Reject { retry_h } => retry_h,
@@ -84,6 +87,19 @@ impl Engine {
             proposal = self.clock.propose(self.wish);
         }
         self.accept(tries.rejections, wish, observer)
+    }
+
+    /// The discontinuity that was located is an event of the subsystems that feed the input that jumps.
+    fn report_jump(&mut self, driving: Option<Estimate>) {
+        let Engine { network, record, .. } = self;
+        let input = driving.and_then(|estimate| estimate.limited_by);
+        let sources = input.into_iter().flat_map(|i| network.wiring.sources(i));
+        for (output, _) in sources {
+            let member = network.owner_of_output[output];
+            if record.eventful.iter().all(|(s, _)| *s != member) {
+                record.eventful.push((member, StepEvent::Handled));
+            }
+        }
     }
 
     /// Saves everything if something may take the attempt over `span` back; members are told where nothing will.

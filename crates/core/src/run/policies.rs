@@ -93,17 +93,24 @@ impl Policies {
             correction.commit(&StepView { identified: self.identifier.as_ref(), ..*step });
         }
         self.extrapolation.commit(step);
+        let crossings = self.crossings();
         for (estimator, own) in self.estimators.iter_mut().zip(&record.estimates) {
             estimator.commit(step, own);
         }
+        let crossed = self.crossings() > crossings || self.controller.has_located();
         if let Some(ceiling) = &mut self.ceiling {
-            ceiling.commit(step, self.estimators.first().map_or(&[], |e| e.diagnostics().noise));
+            ceiling.commit(step, self.estimators.first().map_or(&[], |e| e.diagnostics().noise), crossed);
         }
         if let Some(identifier) = &mut self.identifier {
             let acted = |i: usize| exchange.input_at_end(record, i);
             identifier.commit(step.span, acted, |i| exchange.mean(i, step.span.h), step.y_step);
             self.correction.iter_mut().for_each(|correction| correction.heed(identifier));
         }
+    }
+
+    /// Steps over discontinuities that were not announced.
+    fn crossings(&self) -> u64 {
+        self.estimators.first().and_then(|e| e.diagnostics().crossed).map_or(0, |(count, _)| count)
     }
 
     /// What the controller wishes after a step for which `before` had been wished, no longer than the ceiling.

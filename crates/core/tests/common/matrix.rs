@@ -141,10 +141,10 @@ pub const CONTROLLERS: &[Row<Make<dyn StepController>>] = &[
     Row { name: "fixed", make: |case| Box::new(Fixed { step: case.method.step }) },
     Row { name: "ecco", make: |case| Box::new(Pi::ecco(case.method.step, case.bounds())) },
     Row {
-        name: "ecco, quiet rollback",
+        name: "ecco, rejects jumps",
         make: |case| {
             let mut pi = Pi::ecco(case.method.step, case.bounds());
-            pi.quiet_rollback = true;
+            pi.rejects_jumps = true;
             Box::new(pi)
         },
     },

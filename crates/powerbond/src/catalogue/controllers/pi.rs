@@ -32,11 +32,11 @@ pub const ECCO: Entry = Entry {
             about: "factor on the step size at an event",
         },
         Knob {
-            name: "quiet_rollback",
+            name: "rejects_jumps",
             domain: Domain::Flag,
-            rule: None,
+            rule: Some(|| "with the jump estimator, if every subsystem can be restored".to_owned()),
             unit: "",
-            about: "a step with a norm above 10 after one below 0.1 is rejected and repeated with a fifth of its size",
+            about: "a step over a discontinuity that was not announced is rejected and repeated with a fifth of its size",
         },
         INTEGRAL_GAIN,
         Knob {
@@ -149,8 +149,9 @@ pub struct Ecco {
     pub opening_rate: Option<f64>,
     /// Factor on the step size at an event; `None`: by estimator.
     pub restart_rate: Option<f64>,
-    /// What comes after rest is rejected.
-    pub quiet_rollback: bool,
+    /// Steps over discontinuities that were not announced are rejected; `None`: with the jump estimator, if every subsystem can be
+    /// restored.
+    pub rejects_jumps: Option<bool>,
     /// kI; `None`: by the order of the estimate.
     pub integral_gain: Option<f64>,
     /// kP; `None`: by the order of the estimate.
@@ -173,7 +174,7 @@ impl Default for Ecco {
             max_rate: MAX_RATE_USED,
             opening_rate: None,
             restart_rate: None,
-            quiet_rollback: false,
+            rejects_jumps: None,
             integral_gain: None,
             proportional_gain: None,
             age: Age::Newest,
@@ -193,7 +194,7 @@ knobs!(
     max_rate,
     opening_rate,
     restart_rate,
-    quiet_rollback,
+    rejects_jumps,
     integral_gain,
     proportional_gain,
     age,
@@ -214,7 +215,7 @@ impl Make<Box<dyn StepController>> for Ecco {
         self.opening_rate.get_or_insert(self.max_rate);
         let rate = if context.steered_by_jumps { RESTART_RATE_WITH_JUMPS } else { Pi::RESTART_RATE };
         pi.restart_rate = *self.restart_rate.get_or_insert(rate);
-        pi.quiet_rollback = self.rolls_back(written, context)?;
+        pi.rejects_jumps = self.rejects_jumps(written, context)?;
         pi.integral_gain = self.integral_gain;
         pi.proportional_gain = self.proportional_gain;
         pi.set_error_floor(self.error_floor);
@@ -225,19 +226,19 @@ impl Make<Box<dyn StepController>> for Ecco {
 }
 
 impl Ecco {
-    /// Whether what comes after rest is rejected.
-    fn rolls_back(&self, written: &Written, context: &Context<'_>) -> Result<bool, Error> {
+    /// Whether steps over discontinuities are rejected.
+    fn rejects_jumps(&mut self, written: &Written, context: &Context<'_>) -> Result<bool, Error> {
         let members = &context.network.members;
         let stuck = members.iter().position(|m| !m.capabilities.can_restore);
-        match (self.quiet_rollback, stuck) {
-            (true, Some(s)) => Err(Error::input(
-                written.knob("quiet_rollback"),
+        match (self.rejects_jumps, stuck) {
+            (Some(true), Some(s)) => Err(Error::input(
+                written.knob("rejects_jumps"),
                 format!(
-                    "`{}` cannot save and restore its state, which `quiet_rollback` needs; set it to false",
+                    "`{}` cannot save and restore its state, which `rejects_jumps` needs; set it to false",
                     context.names.subsystems[s]
                 ),
             )),
-            (wanted, _) => Ok(wanted),
+            (_, stuck) => Ok(*self.rejects_jumps.get_or_insert(context.steered_by_jumps && stuck.is_none())),
         }
     }
 }

@@ -223,3 +223,94 @@ fn a_correction_does_nothing_to_known_signals() {
     assert!(rows.steps().all(|r| r.corrected_end[0] == r.held_end[0]));
     assert!(rows.steps().any(|r| r.corrected_end[1] != r.held_end[1]));
 }
+
+/// Two members that may keep a second state, or only one.
+fn slots(block: Block, second: bool) -> Block {
+    if second { block } else { block.without_second_slot() }
+}
+
+/// A pair of steps made each step of its big step twice: 4 H of work for two accepted steps of H, where 3 H do.
+#[test]
+fn the_modified_big_step_begins_with_the_first_small_one() {
+    let h = 1.0 / 32.0;
+    for (second, ends) in [(true, [1.0, 2.0, 2.0]), (false, [2.0, 1.0, 2.0])] {
+        for controller in ["fixed", "rejecting"] {
+            let diary = Diary::default();
+            let a = slots(Block::linear(-0.3, -1.0, 1.0, 0.0, 1.0).with_diary(&diary), second);
+            let network = pair(a, Block::linear(-0.1, 2.0, 1.0, 0.0, 0.5));
+            let method =
+                Method { estimator: "richardson", controller, hold: 1, step: h, ..Method::default() };
+            let mut engine = engine_with(network, 4.0 * h, &method, |s| s.start_up = StartUp::Plain);
+            let rows = watch(&mut engine);
+            let calls = diary.lock().expect("no thread panicked");
+            let steps: Vec<_> = calls.iter().filter(|call| call.name == "advance").collect();
+            let times: Vec<f64> = steps.iter().map(|call| call.t).collect();
+            if controller == "rejecting" {
+                assert!(engine.statistics().rejected > 0);
+                let halves = |t: &[f64]| if second { t[0] < t[1] } else { t[1] < t[0] };
+                assert!(times.chunks(3).all(halves), "{times:?}");
+                continue;
+            }
+            let expected: Vec<f64> = [0.0, 2.0].iter().flat_map(|t| ends.map(|e| (t + e) * h)).collect();
+            assert_eq!(times, expected, "{controller}, second slot: {second}");
+            // The big step of the second pair ends where the line through its first two nodes, at H and 2 H, is at 4 H.
+            let line = |t: f64| {
+                let u = |n: usize| rows.steps().nth(n).expect("four steps").u[0];
+                u(1) + (u(1) - u(0)) / h * (t - 2.0 * h)
+            };
+            let big = steps.iter().skip(3).find(|call| call.t == 4.0 * h).expect("a big step");
+            assert!((big.u[0] - line(4.0 * h)).abs() < 1e-14, "{} {}", big.u[0], line(4.0 * h));
+        }
+    }
+}
+
+/// Expected: the same estimates as with a big step in one, up to the integration of members (order 4), for every hold and for members
+/// that take fewer derivatives than it has.
+#[test]
+fn a_shared_first_half_gives_the_same_estimates() {
+    for hold in 0..3 {
+        for takes in 0..3 {
+            let norms = |second: bool| {
+                let a = Block::linear(-0.3, -1.0, 1.0, 0.0, 1.0).able(|c| c.input_derivatives = takes);
+                let b = Block::linear(-0.1, 2.0, 1.0, 0.2, 0.5);
+                let network = pair(slots(a, second), slots(b, second));
+                let method = Method { estimator: "richardson", hold, step: 1.0 / 64.0, ..Method::default() };
+                let rows = watch(&mut engine(network, 1.0, &method));
+                rows.steps().map(|r| r.estimates[0].norm).collect::<Vec<f64>>()
+            };
+            let (shared, whole) = (norms(true), norms(false));
+            assert!(shared.len() >= 64 && whole.len() == shared.len(), "hold {hold}, {takes} derivatives");
+            for (k, (a, b)) in shared.iter().zip(&whole).enumerate() {
+                // 1e-12: round-off of outputs over the tolerance of 1e-3.
+                assert!(
+                    (a - b).abs() <= 1e-6 * b + 1e-12,
+                    "hold {hold}, {takes} derivatives, step {k}: {a} {b}"
+                );
+            }
+        }
+    }
+}
+
+/// A known signal is held over its own span: in the second half the big step has the curve over both. For `t²` and lines the errors
+/// are ∫ s(s − 2H) ds = −(2H)³/6 in one and −H³/6 − 2H³/3 in two halves, that of the small steps −H³/3, so that the difference
+/// is half of it; held constant there is no difference.
+#[test]
+fn the_error_of_a_known_signal_is_in_the_estimate() {
+    for (hold, expected) in [(0, 1.0), (1, 0.5)] {
+        let norms = |second: bool| {
+            let network = NetworkBuilder::new()
+                .subsystem("a", slots(Block::integrator(), second).boxed())
+                .subsystem("b", Block::new(1, 0, |_, _| {}).boxed())
+                .external(VariableName::new("a", "u"), Signal::Function(Box::new(|t| t * t)))
+                .connect("a.y", "b.u", 1.0)
+                .build()
+                .expect("a sound pair")
+                .0;
+            let method = Method { estimator: "richardson", hold, step: 1.0 / 16.0, ..Method::default() };
+            let rows = watch(&mut engine(network, 1.0, &method));
+            rows.steps().map(|r| r.estimates[0].norm).collect::<Vec<f64>>()
+        };
+        let ratio = norms(true)[8] / norms(false)[8];
+        assert!((ratio - expected).abs() < 1e-9, "hold {hold}: {ratio}");
+    }
+}

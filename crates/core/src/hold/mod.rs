@@ -43,6 +43,18 @@ impl HeldInputs {
             lift: Vec::new(),
         }
     }
+
+    /// The same polynomials of `inputs`, `tau` seconds later: `value + slope·τ + curvature·τ²/2`, `slope + curvature·τ`.
+    pub fn shift(&mut self, inputs: Range<usize>, tau: f64) {
+        let HeldInputs { value, slope, curvature, .. } = self;
+        for i in inputs {
+            let c = curvature.get(i).copied().unwrap_or(0.0);
+            if let Some(slope) = slope.get_mut(i) {
+                value[i] += tau * (*slope + 0.5 * tau * c);
+                *slope += tau * c;
+            }
+        }
+    }
 }
 
 /// Turns nodes of the past into what is held on a span. Called on whole ranges of inputs.

@@ -285,7 +285,13 @@ impl Engine {
     }
 
     /// Crosses a span with all members, and makes outputs belong to inputs at its end.
+    #[inline]
     pub(super) fn sweep(&mut self, span: Span) -> Result<Swept, RunError> {
+        self.sweep_on(span, None)
+    }
+
+    /// As [`Engine::sweep`]; with what was held `onward` from the step before, if that is given.
+    pub(super) fn sweep_on(&mut self, span: Span, onward: Option<Span>) -> Result<Swept, RunError> {
         self.statistics.sweeps += 1;
         self.record.span = span;
         let mut sweep = Sweep {
@@ -294,6 +300,7 @@ impl Engine {
             correction: self.policies.correction.as_deref(),
             workers: self.workers.as_mut(),
             allow_nonfinite: self.settings.allow_nonfinite,
+            onward,
         };
         let swept = sweep.run(&mut self.network, &mut self.exchange, &mut self.meter, &mut self.record)?;
         if swept == Swept::Whole {

@@ -131,7 +131,7 @@ impl Engine {
             exchange.follow_derivatives(&network);
         }
         let workers = Workers::new(&network, &policies.schedule, &exchange.held, settings.worker_threads);
-        let pair = Pair::wanted(&network, &policies.estimators, &needs);
+        let pair = Pair::wanted(&network, &policies, &exchange.held, &needs);
         let returns_early = network.members.iter().any(|m| m.capabilities.may_return_early);
         let wants_rollback = pair.is_some() || policies.controller.may_reject() || returns_early;
         let stepwise: Vec<bool> = policies.schedule.rates.iter().map(|&r| r > 1).collect();

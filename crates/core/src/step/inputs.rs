@@ -59,6 +59,8 @@ pub(super) struct StageContext<'a> {
     pub span: Span,
     /// The part of it that the stage crosses.
     pub part: Span,
+    /// The step before, if what was held on it goes on instead of what is held from here.
+    pub onward: Option<Span>,
 }
 
 impl Exchange {
@@ -134,10 +136,16 @@ impl Exchange {
         let i = range.start;
         match source {
             InputSource::Held => {
-                hold.eval(&self.history, part, range.clone(), &mut self.held);
+                // Means and sub-steps sample the same polynomial later; what is given once goes on as it was given.
+                let given_once = context.stage.parts == 1 && !hold.gives_means();
+                let at = context.onward.filter(|_| given_once).unwrap_or(part);
+                hold.eval(&self.history, at, range.clone(), &mut self.held);
                 if let Some(derivatives) = &self.derivatives {
                     let (takes, held) = (&self.takes, &mut self.held);
-                    derivatives.hold(&self.history, part, range.clone(), hold, takes, held);
+                    derivatives.hold(&self.history, at, range.clone(), hold, takes, held);
+                }
+                if at != part {
+                    self.held.shift(range.clone(), part.start - at.start);
                 }
             }
             InputSource::HeldInGroup => {
@@ -160,7 +168,16 @@ impl Exchange {
             }
             InputSource::Mixed(k) => self.write_mixed(k, context, record),
             InputSource::External(e) => {
-                self.follow(i, &network.externals[e].signal, part, hold.orders()[i]);
+                let (signal, order) = (&network.externals[e].signal, hold.orders()[i]);
+                match context.onward {
+                    // The curve over both steps, as one big step has it. Where its mean is given, that of the second step.
+                    Some(first) if order == 0 || self.takes[i] > 0 => {
+                        let both = Span { start: first.start, end: part.end, h: first.h + part.h };
+                        self.follow(i, signal, both, order);
+                        self.held.shift(i..i + 1, first.h);
+                    }
+                    _ => self.follow(i, signal, part, order),
+                }
             }
         }
     }

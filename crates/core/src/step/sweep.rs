@@ -31,6 +31,8 @@ pub(crate) struct Sweep<'a> {
     pub workers: Option<&'a mut Workers>,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
+    /// The step before, if what was held on it goes on.
+    pub onward: Option<Span>,
 }
 
 impl Sweep<'_> {
@@ -52,7 +54,8 @@ impl Sweep<'_> {
         record.eventful.clear();
         for stage in &schedule.stages {
             let part = record.span.part(stage.part, stage.parts);
-            let context = StageContext { network, schedule, stage, hold: self.hold, span: record.span, part };
+            let (hold, span, onward) = (self.hold, record.span, self.onward);
+            let context = StageContext { network, schedule, stage, hold, span, part, onward };
             exchange.write_inputs(&context, record);
             if let Some(correction) = self.correction {
                 exchange.correct(correction, &context, record);

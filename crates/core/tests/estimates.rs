@@ -176,6 +176,51 @@ fn nepce_scales_with_the_order_that_was_really_held() {
     assert!(steps.iter().any(|s| s.span.h < 0.04) && steps.iter().any(|s| s.span.h > 0.06));
 }
 
+/// `δu = α (1/h)∫(L y − ũ) dτ`: outputs by the trapezoid rule over the ends of all sub-steps of their subsystem, what was held exactly.
+/// Expected: the same sums, written out.
+#[test]
+fn the_mean_defect_is_taken_over_all_outputs_inside_a_step() {
+    const ALPHA: f64 = 0.5;
+    let h = 0.125;
+    let courses: [fn(f64) -> f64; 2] = [|t| 3.0 * t - 1.0, |t| (5.0 * t).cos()];
+    for (course, y) in courses.into_iter().enumerate() {
+        for (parts, receiver, hold) in [(1, 1, 0), (4, 1, 0), (4, 8, 0), (1, 1, 1), (2, 6, 1)] {
+            let sink = Block::new(1, 1, |at, y| y[0] = at.x[0]).rate(&[0.0], |at, dx| dx[0] = at.u[0]);
+            let network = NetworkBuilder::new()
+                .subsystem("a", Block::source(y).boxed())
+                .subsystem("b", sink.boxed())
+                .connect("a.y", "b.u", 1.0)
+                .build()
+                .expect("a source and an integrator")
+                .0;
+            let method = Method {
+                correction: Correction::Row("nepce, mean"),
+                rates: Some(vec![parts, receiver]),
+                hold,
+                step: h,
+                ..Method::default()
+            };
+            let rows = watch(&mut engine(network, 2.0, &method));
+            let mut last = 0.0;
+            for (k, row) in rows.steps().enumerate() {
+                let what = format!("course {course}, {parts} and {receiver} parts, hold {hold}, step {k}");
+                let found = row.corrected_end[0] - row.held_end[0];
+                assert!((found - last).abs() < 1e-13, "{what}: {found} for {last}");
+                let start = row.t - h;
+                let point = |j: u32| y(start + h * f64::from(j) / f64::from(parts));
+                let mean =
+                    (0..parts).map(|j| 0.5 * (point(j) + point(j + 1))).sum::<f64>() / f64::from(parts);
+                let slope = if hold == 1 && k > 0 { (y(start) - y(start - h)) / h } else { 0.0 };
+                last = ALPHA * (mean - (y(start) + slope * h / 2.0 + last));
+            }
+            // A constant under a line of slope 3 lacks 3h/2, of which α/(1 + α) is given.
+            if course == 0 && hold == 0 {
+                assert!((last - 3.0 * h / 2.0 * ALPHA / (1.0 + ALPHA)).abs() < 1e-5, "{last}");
+            }
+        }
+    }
+}
+
 /// A source, a gain that is read again, and one whose gain is identified: once it is found, its output belongs to what the refreshed gain
 /// gives at the same instant.
 #[test]

@@ -341,6 +341,10 @@ impl Engine {
             record.y_fresh.copy_from_slice(&record.y_step);
         }
         gather(network, record);
+        let y_end = if record.y_fresh.is_empty() { &record.y_step } else { &record.y_fresh };
+        if let Some(mean) = &mut record.mean_defect {
+            mean.finish(network, &self.policies.schedule.rates, record.span, &record.y_step, y_end);
+        }
         Ok(())
     }
 

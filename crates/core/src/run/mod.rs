@@ -120,6 +120,7 @@ impl Engine {
             corrections: policies.correction.is_some(),
             rereads: !refresh.is_empty() || policies.estimators.iter().any(|e| e.improves()),
             defects: policies.need_defects(),
+            mean_defects: policies.correction.as_ref().is_some_and(|c| c.needs_mean_defect()),
             means: policies.extrapolation.gives_means(),
             estimators: policies.estimators.len(),
             told: policies.told(&settings),

@@ -50,6 +50,7 @@ impl Sweep<'_> {
             exchange.begin_sweep(schedule);
         }
         meter.begin(&mut record.ports);
+        record.mean_defect.iter_mut().for_each(|mean| mean.begin());
         record.announced = f64::INFINITY;
         record.eventful.clear();
         for stage in &schedule.stages {
@@ -62,6 +63,8 @@ impl Sweep<'_> {
             }
             let before = if stage.part == 0 { &record.y_prev } else { &record.y_step };
             meter.open(&network.bonds, &stage.members, &exchange.held, part.h, before);
+            record.mean_defect.iter_mut().for_each(|mean| mean.hold(stage, part.h, &exchange.held));
+            record.see_inside(stage, part.h, true);
             let outcome = self.advance(network, stage, part, &exchange.held, record)?;
             match outcome.early {
                 Some((member, reached)) if !outcome.terminated => {
@@ -79,6 +82,7 @@ impl Sweep<'_> {
             if !self.allow_nonfinite {
                 check_finite(stage, &record.y_step, part)?;
             }
+            record.see_inside(stage, part.h, false);
             if stage.parts > 1 {
                 meter.sub_step(&network.bonds, &stage.members, &exchange.held, part, record);
             }

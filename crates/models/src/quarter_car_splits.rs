@@ -250,11 +250,7 @@ impl<const NI: usize> Body<NI> {
     }
 
     fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
-        self.x.iter_mut().for_each(&mut *visit);
-        // Without it there is no inner step to remember.
-        if self.damper.is_some() {
-            visit(&mut self.guess);
-        }
+        self.x.iter_mut().chain([&mut self.guess]).for_each(visit);
         true
     }
 }

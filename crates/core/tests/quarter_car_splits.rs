@@ -18,15 +18,17 @@ enum Split {
     Df,
 }
 
-/// A name of a damper, its parameters, and the damper itself.
-const DAMPERS: [(&str, f64, fn() -> Damper); 3] = [
+/// A name of a damper, its coefficient, and the damper itself.
+type Law = (&'static str, f64, fn() -> Damper);
+
+const DAMPERS: [Law; 3] = [
     ("linear", 1000.0, || Damper::Linear(1000.0)),
     ("square-root", 900.0, || Damper::SquareRoot(900.0)),
     ("power", 950.0, || Damper::power(950.0, 0.8)),
 ];
 
 /// The car; outputs are in the order of names: those of the chassis, then those of the wheel.
-fn car(split: Split, (damper, damping, _): (&str, f64, fn() -> Damper), integrator: &str) -> Network {
+fn car(split: Split, (damper, damping, _): Law, integrator: &str) -> Network {
     let text = |t: &str| ParameterValue::Text(t.to_owned());
     let suspension = [
         ("damper".to_owned(), text(damper)),

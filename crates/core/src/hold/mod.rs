@@ -8,6 +8,7 @@ mod variable;
 
 pub use dithered::Dithered;
 pub use polynomial::Polynomial;
+pub use polynomial::followed;
 pub(crate) use polynomial::lagrange;
 pub use variable::{InputFeed, VariableOrder};
 

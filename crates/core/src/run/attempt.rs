@@ -352,11 +352,13 @@ impl Engine {
     ///
     /// States are on one smooth path from the end of the first part on, which held their inputs constant: three nodes of it are known
     /// after three parts. Outputs that feed an input through lag behind it until a parabola through three such nodes predicts it, those
-    /// that they feed three parts longer, and so on along the feed-through graph. With nilpotency M, 3 M tiny steps.
+    /// that they feed three parts longer, and so on along the feed-through graph. With nilpotency M, 3 M tiny steps; 4 M where a cubic needs
+    /// four nodes.
     pub(super) fn start_up(&mut self) {
         if self.settings.start_up == StartUp::RunUp && self.needs_run_up() {
             let known = self.structure.nilpotency.filter(|_| self.structure.unknown.is_empty());
-            self.clock.run_up(3 * known.unwrap_or(UNKNOWN_DEPTH) as u32);
+            let nodes = u32::from(self.policies.extrapolation.max_order()) + 1;
+            self.clock.run_up(nodes * known.unwrap_or(UNKNOWN_DEPTH) as u32);
         }
     }
 

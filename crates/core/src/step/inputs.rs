@@ -136,16 +136,13 @@ impl Exchange {
         let i = range.start;
         match source {
             InputSource::Held => {
-                // Means and sub-steps sample the same polynomial later; what is given once goes on as it was given.
-                let given_once = context.stage.parts == 1 && !hold.gives_means();
-                let at = context.onward.filter(|_| given_once).unwrap_or(part);
-                hold.eval(&self.history, at, range.clone(), &mut self.held);
+                hold.eval(&self.history, part, range.clone(), &mut self.held);
                 if let Some(derivatives) = &self.derivatives {
                     let (takes, held) = (&self.takes, &mut self.held);
-                    derivatives.hold(&self.history, at, range.clone(), hold, takes, held);
+                    derivatives.hold(&self.history, part, range.clone(), hold, takes, held);
                 }
-                if at != part {
-                    self.held.shift(range.clone(), part.start - at.start);
+                if let Some(first) = context.onward {
+                    self.go_on(range, first, context);
                 }
             }
             InputSource::HeldInGroup => {
@@ -179,6 +176,22 @@ impl Exchange {
                     _ => self.follow(i, signal, part, order),
                 }
             }
+        }
+    }
+
+    /// Inputs whose subsystem is given less than the polynomial, once per step, go on as they were given in the `first` step. Means and
+    /// sub-steps sample the same polynomial later, and so do others.
+    fn go_on(&mut self, range: &Range<usize>, first: Span, context: &StageContext<'_>) {
+        let StageContext { hold, part, .. } = *context;
+        if context.stage.parts > 1 || hold.orders_vary() {
+            return;
+        }
+        for i in range.clone().filter(|&i| self.takes[i] < hold.orders()[i].min(2)) {
+            hold.eval(&self.history, first, i..i + 1, &mut self.held);
+            if let Some(derivatives) = &self.derivatives {
+                derivatives.hold(&self.history, first, i..i + 1, hold, &self.takes, &mut self.held);
+            }
+            self.held.shift(i..i + 1, part.start - first.start);
         }
     }
 

@@ -79,7 +79,7 @@ pub(crate) enum BigPast {
 fn can_share(network: &Network, schedule: &Schedule, hold: &dyn Hold) -> bool {
     let takes = |i: usize| network.members[network.owner_of_input[i]].capabilities.input_derivatives;
     let follows =
-        |stage: &Stage| stage.inputs.iter().cloned().flatten().all(|i| takes(i) >= hold.orders()[i]);
+        |stage: &Stage| stage.inputs.iter().cloned().flatten().all(|i| takes(i) >= hold.orders()[i].min(2));
     let sampled = |stage: &Stage| stage.parts > 1 && (hold.orders_vary() || !follows(stage));
     !schedule.chained && !schedule.stages.iter().any(sampled)
 }

@@ -176,6 +176,51 @@ fn nepce_scales_with_the_order_that_was_really_held() {
     assert!(steps.iter().any(|s| s.span.h < 0.04) && steps.iter().any(|s| s.span.h > 0.06));
 }
 
+/// `δu = α (1/h)∫(L y − ũ) dτ`: outputs by the trapezoid rule over the ends of all sub-steps of their subsystem, what was held exactly.
+/// Expected: the same sums, written out.
+#[test]
+fn the_mean_defect_is_taken_over_all_outputs_inside_a_step() {
+    const ALPHA: f64 = 0.5;
+    let h = 0.125;
+    let courses: [fn(f64) -> f64; 2] = [|t| 3.0 * t - 1.0, |t| (5.0 * t).cos()];
+    for (course, y) in courses.into_iter().enumerate() {
+        for (parts, receiver, hold) in [(1, 1, 0), (4, 1, 0), (4, 8, 0), (1, 1, 1), (2, 6, 1)] {
+            let sink = Block::new(1, 1, |at, y| y[0] = at.x[0]).rate(&[0.0], |at, dx| dx[0] = at.u[0]);
+            let network = NetworkBuilder::new()
+                .subsystem("a", Block::source(y).boxed())
+                .subsystem("b", sink.boxed())
+                .connect("a.y", "b.u", 1.0)
+                .build()
+                .expect("a source and an integrator")
+                .0;
+            let method = Method {
+                correction: Correction::Row("nepce, mean"),
+                rates: Some(vec![parts, receiver]),
+                hold,
+                step: h,
+                ..Method::default()
+            };
+            let rows = watch(&mut engine(network, 2.0, &method));
+            let mut last = 0.0;
+            for (k, row) in rows.steps().enumerate() {
+                let what = format!("course {course}, {parts} and {receiver} parts, hold {hold}, step {k}");
+                let found = row.corrected_end[0] - row.held_end[0];
+                assert!((found - last).abs() < 1e-13, "{what}: {found} for {last}");
+                let start = row.t - h;
+                let point = |j: u32| y(start + h * f64::from(j) / f64::from(parts));
+                let mean =
+                    (0..parts).map(|j| 0.5 * (point(j) + point(j + 1))).sum::<f64>() / f64::from(parts);
+                let slope = if hold == 1 && k > 0 { (y(start) - y(start - h)) / h } else { 0.0 };
+                last = ALPHA * (mean - (y(start) + slope * h / 2.0 + last));
+            }
+            // A constant under a line of slope 3 lacks 3h/2, of which α/(1 + α) is given.
+            if course == 0 && hold == 0 {
+                assert!((last - 3.0 * h / 2.0 * ALPHA / (1.0 + ALPHA)).abs() < 1e-5, "{last}");
+            }
+        }
+    }
+}
+
 /// A source, a gain that is read again, and one whose gain is identified: once it is found, its output belongs to what the refreshed gain
 /// gives at the same instant.
 #[test]
@@ -222,4 +267,95 @@ fn a_correction_does_nothing_to_known_signals() {
     let rows = watch(&mut engine(network, 1.0, &method));
     assert!(rows.steps().all(|r| r.corrected_end[0] == r.held_end[0]));
     assert!(rows.steps().any(|r| r.corrected_end[1] != r.held_end[1]));
+}
+
+/// Two members that may keep a second state, or only one.
+fn slots(block: Block, second: bool) -> Block {
+    if second { block } else { block.without_second_slot() }
+}
+
+/// A pair of steps made each step of its big step twice: 4 H of work for two accepted steps of H, where 3 H do.
+#[test]
+fn the_modified_big_step_begins_with_the_first_small_one() {
+    let h = 1.0 / 32.0;
+    for (second, ends) in [(true, [1.0, 2.0, 2.0]), (false, [2.0, 1.0, 2.0])] {
+        for controller in ["fixed", "rejecting"] {
+            let diary = Diary::default();
+            let a = slots(Block::linear(-0.3, -1.0, 1.0, 0.0, 1.0).with_diary(&diary), second);
+            let network = pair(a, Block::linear(-0.1, 2.0, 1.0, 0.0, 0.5));
+            let method =
+                Method { estimator: "richardson", controller, hold: 1, step: h, ..Method::default() };
+            let mut engine = engine_with(network, 4.0 * h, &method, |s| s.start_up = StartUp::Plain);
+            let rows = watch(&mut engine);
+            let calls = diary.lock().expect("no thread panicked");
+            let steps: Vec<_> = calls.iter().filter(|call| call.name == "advance").collect();
+            let times: Vec<f64> = steps.iter().map(|call| call.t).collect();
+            if controller == "rejecting" {
+                assert!(engine.statistics().rejected > 0);
+                let halves = |t: &[f64]| if second { t[0] < t[1] } else { t[1] < t[0] };
+                assert!(times.chunks(3).all(halves), "{times:?}");
+                continue;
+            }
+            let expected: Vec<f64> = [0.0, 2.0].iter().flat_map(|t| ends.map(|e| (t + e) * h)).collect();
+            assert_eq!(times, expected, "{controller}, second slot: {second}");
+            // The big step of the second pair ends where the line through its first two nodes, at H and 2 H, is at 4 H.
+            let line = |t: f64| {
+                let u = |n: usize| rows.steps().nth(n).expect("four steps").u[0];
+                u(1) + (u(1) - u(0)) / h * (t - 2.0 * h)
+            };
+            let big = steps.iter().skip(3).find(|call| call.t == 4.0 * h).expect("a big step");
+            assert!((big.u[0] - line(4.0 * h)).abs() < 1e-14, "{} {}", big.u[0], line(4.0 * h));
+        }
+    }
+}
+
+/// Expected: the same estimates as with a big step in one, up to the integration of members (order 4), for every hold and for members
+/// that take fewer derivatives than it has.
+#[test]
+fn a_shared_first_half_gives_the_same_estimates() {
+    for hold in 0..3 {
+        for takes in 0..3 {
+            let norms = |second: bool| {
+                let a = Block::linear(-0.3, -1.0, 1.0, 0.0, 1.0).able(|c| c.input_derivatives = takes);
+                let b = Block::linear(-0.1, 2.0, 1.0, 0.2, 0.5);
+                let network = pair(slots(a, second), slots(b, second));
+                let method = Method { estimator: "richardson", hold, step: 1.0 / 64.0, ..Method::default() };
+                let rows = watch(&mut engine(network, 1.0, &method));
+                rows.steps().map(|r| r.estimates[0].norm).collect::<Vec<f64>>()
+            };
+            let (shared, whole) = (norms(true), norms(false));
+            assert!(shared.len() >= 64 && whole.len() == shared.len(), "hold {hold}, {takes} derivatives");
+            for (k, (a, b)) in shared.iter().zip(&whole).enumerate() {
+                // 1e-12: round-off of outputs over the tolerance of 1e-3.
+                assert!(
+                    (a - b).abs() <= 1e-6 * b + 1e-12,
+                    "hold {hold}, {takes} derivatives, step {k}: {a} {b}"
+                );
+            }
+        }
+    }
+}
+
+/// A known signal is held over its own span: in the second half the big step has the curve over both. For `t²` and lines the errors
+/// are ∫ s(s − 2H) ds = −(2H)³/6 in one and −H³/6 − 2H³/3 in two halves, that of the small steps −H³/3, so that the difference
+/// is half of it; held constant there is no difference.
+#[test]
+fn the_error_of_a_known_signal_is_in_the_estimate() {
+    for (hold, expected) in [(0, 1.0), (1, 0.5)] {
+        let norms = |second: bool| {
+            let network = NetworkBuilder::new()
+                .subsystem("a", slots(Block::integrator(), second).boxed())
+                .subsystem("b", Block::new(1, 0, |_, _| {}).boxed())
+                .external(VariableName::new("a", "u"), Signal::Function(Box::new(|t| t * t)))
+                .connect("a.y", "b.u", 1.0)
+                .build()
+                .expect("a sound pair")
+                .0;
+            let method = Method { estimator: "richardson", hold, step: 1.0 / 16.0, ..Method::default() };
+            let rows = watch(&mut engine(network, 1.0, &method));
+            rows.steps().map(|r| r.estimates[0].norm).collect::<Vec<f64>>()
+        };
+        let ratio = norms(true)[8] / norms(false)[8];
+        assert!((ratio - expected).abs() < 1e-9, "hold {hold}: {ratio}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Measured global orders in a table: hold 0, 1, 2 give 1, 2, 3, with and without feed-through, refresh, constant and adaptive steps.
+//! Measured global orders in a table: hold 0, 1, 2, 3 give 1, 2, 3, 4, with and without feed-through, refresh, constant and adaptive steps.
 
 mod common;
 
@@ -111,8 +111,13 @@ const THROUGH: [(&str, Through); 3] = [
 #[test]
 fn constant_steps_have_the_order_of_the_hold_plus_one() {
     for (text, through) in THROUGH {
-        for hold in 0..3u8 {
+        for hold in 0..4u8 {
             for refresh in [false, true] {
+                if hold == 3 && through == Through::Chain && !refresh {
+                    // What alternates from step to step is amplified 15 times by every cubic, and three of them follow each other
+                    // around: stable only for d h 15³ < 1, where errors are those of round-off.
+                    continue;
+                }
                 for start_up in [StartUp::Plain, StartUp::RunUp] {
                     let run = |n: f64| {
                         let method = Method { hold, refresh, step: 1.0 / n, ..Method::default() };
@@ -121,10 +126,13 @@ fn constant_steps_have_the_order_of_the_hold_plus_one() {
                         (measure(&mut engine, through).0, 1.0 / n)
                     };
                     // Without a run-up the first step, held with order 0, limits everything to order 2.
-                    let first_step = if start_up == StartUp::Plain { 2.0 } else { 3.0 };
+                    let first_step = if start_up == StartUp::Plain { 2.0 } else { 4.0 };
                     let expected = (f64::from(hold) + 1.0).min(first_step);
                     let what = format!("jacobi / hold {hold} / {text} / refresh {refresh} / {start_up:?}");
-                    check_order(&what, run(400.0), run(800.0), expected, 0.15);
+                    // The tiny steps of a run-up leave an error of second order, 1e-6 of that of a step: below that of a cubic while
+                    // steps are not too short.
+                    let n = if hold == 3 { 50.0 } else { 400.0 };
+                    check_order(&what, run(n), run(2.0 * n), expected, 0.15);
                 }
             }
         }
@@ -175,13 +183,16 @@ fn adaptive(through: Through, hold: u8, refresh: bool, big: BigStep, tolerance: 
 #[test]
 fn adaptive_steps_have_the_order_of_the_hold_plus_one() {
     for (text, through) in THROUGH {
-        for hold in 0..3u8 {
+        for hold in 0..4u8 {
             for refresh in [false, true] {
+                if hold == 3 && through == Through::Chain && !refresh {
+                    continue;
+                }
                 for big in [BigStep::Classic, BigStep::Modified] {
                     // Stale feed-through makes the estimate an order larger.
                     let stale = through != Through::Nothing && !refresh;
-                    let base =
-                        [[1e-5, 1e-6, 1e-7], [1e-3, 1e-5, 1e-6]][usize::from(stale)][usize::from(hold)];
+                    let base = [[1e-5, 1e-6, 1e-7, 1e-9], [1e-3, 1e-5, 1e-6, 1e-8]][usize::from(stale)]
+                        [usize::from(hold)];
                     let run = |share: f64| {
                         measure(&mut adaptive(through, hold, refresh, big, base * share), through)
                     };

@@ -37,6 +37,24 @@ const BEYOND: f64 = 0.1;
 /// How many variables that cannot be read are told apart from others.
 const MOST_REFUSED: usize = 64;
 
+/// A state beside that of rollback, with what belongs to it: see [`Subsystem::save_second`].
+struct SecondSlot {
+    state: *mut c_void,
+    /// What the FMU had for its inputs.
+    inputs: Vec<Sent>,
+    /// In seconds.
+    time: f64,
+    next_event: Option<f64>,
+    pending: bool,
+}
+
+impl Default for SecondSlot {
+    fn default() -> Self {
+        let state = std::ptr::null_mut();
+        SecondSlot { state, inputs: Vec::new(), time: f64::NEG_INFINITY, next_event: None, pending: false }
+    }
+}
+
 /// An instance of an FMU.
 ///
 /// Value references are gathered once, in `bind`; a step is then one call each for inputs, their derivatives where the
@@ -59,6 +77,7 @@ pub struct FmuSubsystem {
     states: States,
     /// What the FMU had for its inputs when `state` was saved.
     saved_inputs: Vec<Sent>,
+    second: SecondSlot,
     probes: Route,
     columns: Vec<Column>,
     derivatives: OutputDerivatives,
@@ -113,6 +132,7 @@ impl FmuSubsystem {
             state: std::ptr::null_mut(),
             states: States::default(),
             saved_inputs: Vec::new(),
+            second: SecondSlot::default(),
             inputs: Incoming::new(Route::empty()),
             outputs: Route::empty(),
             direct: None,
@@ -550,6 +570,7 @@ impl Subsystem for FmuSubsystem {
         self.inputs = Incoming::new(route(&binding.inputs));
         self.outputs = route(&binding.outputs);
         self.saved_inputs = self.inputs.numbers.sent();
+        self.second.inputs = self.inputs.numbers.sent();
         self.probes = route(&binding.probes);
         self.columns = self.columns(binding);
         if self.info.capabilities.output_derivatives > 0 {
@@ -754,6 +775,35 @@ impl Subsystem for FmuSubsystem {
         Ok(())
     }
 
+    /// An FMU keeps any number of states (FMI 2.0.5 section 2.1.8, FMI 3.0.2 section 2.2.10).
+    fn save_second(&mut self) -> Result<(), SubsystemError> {
+        if !self.info.capabilities.can_restore {
+            return Err(SubsystemError::Unsupported { call: "save_second" });
+        }
+        self.machine.leave_event()?;
+        let got = self.machine.calls.get_state(&mut self.second.state);
+        self.machine.check(got, self.machine.calls.names().get_state)?;
+        self.second.time = self.time;
+        self.second.next_event = self.machine.next_event();
+        self.second.pending = self.stepper.pending;
+        self.inputs.keep_second(&mut self.second.inputs);
+        Ok(())
+    }
+
+    fn restore_second(&mut self) -> Result<(), SubsystemError> {
+        if self.second.state.is_null() {
+            return Err(SubsystemError::Unsupported { call: "restore_second" });
+        }
+        self.machine.leave_event()?;
+        let set = self.machine.calls.set_state(self.second.state);
+        self.machine.check(set, self.machine.calls.names().set_state)?;
+        self.inputs.go_back_to_second(&self.second.inputs);
+        self.machine.set_next_event(self.second.next_event);
+        self.stepper.pending = self.second.pending;
+        self.time = self.second.time;
+        Ok(())
+    }
+
     fn snapshot(&mut self) -> Result<StateSnapshot, SubsystemError> {
         if !self.info.capabilities.can_restore {
             return Err(SubsystemError::Unsupported { call: "snapshot" });
@@ -895,6 +945,7 @@ unsafe impl Send for FmuSubsystem {}
 impl Drop for FmuSubsystem {
     fn drop(&mut self) {
         self.machine.calls.free_state(&mut self.state);
+        self.machine.calls.free_state(&mut self.second.state);
         self.states.free(&self.machine);
     }
 }

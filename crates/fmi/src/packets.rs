@@ -17,6 +17,8 @@ pub(crate) struct Cell {
     content: Content,
     /// The content that belongs to the state that a rollback goes back to.
     kept: Content,
+    /// That of the state in the second slot.
+    kept_second: Content,
     pointers: Vec<*const u8>,
     sizes: Vec<usize>,
 }
@@ -55,6 +57,7 @@ impl Cell {
             name: v.name.clone(),
             max_size: v.binary.as_ref().and_then(|b| b.max_size),
             kept: content.clone(),
+            kept_second: content.clone(),
             content,
             pointers: vec![std::ptr::null(); size],
             sizes: vec![0; size],
@@ -99,6 +102,16 @@ impl Cell {
     /// The FMU went back to the saved state.
     pub fn go_back(&mut self) {
         self.content.copy_from(&self.kept);
+    }
+
+    /// As [`Cell::keep`], for the second slot.
+    pub fn keep_second(&mut self) {
+        self.kept_second.copy_from(&self.content);
+    }
+
+    /// The FMU went back to the state in the second slot.
+    pub fn go_back_to_second(&mut self) {
+        self.content.copy_from(&self.kept_second);
     }
 
     /// What is set, for a copy of the state.

@@ -52,6 +52,18 @@ impl Incoming {
         self.cells.iter_mut().for_each(Cell::keep);
     }
 
+    /// As [`Incoming::keep`], for the state in the second slot.
+    pub fn keep_second(&mut self, sent: &mut [Sent]) {
+        self.numbers.keep_sent(sent);
+        self.cells.iter_mut().for_each(Cell::keep_second);
+    }
+
+    /// The FMU went back to the state in the second slot.
+    pub fn go_back_to_second(&mut self, sent: &[Sent]) {
+        self.numbers.load(sent);
+        self.cells.iter_mut().for_each(Cell::go_back_to_second);
+    }
+
     /// The FMU went back to the saved state.
     pub fn go_back(&mut self, sent: &[Sent]) {
         self.numbers.load(sent);

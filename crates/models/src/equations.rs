@@ -156,6 +156,8 @@ pub struct Built<E, const NI: usize, const NO: usize> {
     /// Inputs at the current instant, as the outputs see them.
     now: [f64; NI],
     saved_now: [f64; NI],
+    /// What [`Subsystem::save_second`] kept; made at its first call.
+    second: Option<Box<(E, InputPolynomial<NI>, [f64; NI])>>,
     inputs: Vec<usize>,
     /// Every input is bound, in the model's own order.
     whole: bool,
@@ -203,6 +205,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Built<E, NI, NO> {
             saved_held: held,
             now: start,
             saved_now: start,
+            second: None,
             inputs: Vec::new(),
             whole: false,
             outputs: Vec::new(),
@@ -329,6 +332,26 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
         Ok(())
     }
 
+    fn save_second(&mut self) -> Result<(), SubsystemError> {
+        match &mut self.second {
+            Some(second) => {
+                second.0.clone_from(&self.equations);
+                (second.1, second.2) = (self.held, self.now);
+            }
+            None => self.second = Some(Box::new((self.equations.clone(), self.held, self.now))),
+        }
+        Ok(())
+    }
+
+    fn restore_second(&mut self) -> Result<(), SubsystemError> {
+        let Some(second) = &self.second else {
+            return Err(SubsystemError::Unsupported { call: "restore_second" });
+        };
+        self.equations.clone_from(&second.0);
+        (self.held, self.now) = (second.1, second.2);
+        Ok(())
+    }
+
     fn snapshot(&mut self) -> Result<StateSnapshot, SubsystemError> {
         if !self.info.capabilities.can_restore {
             return Err(SubsystemError::Unsupported { call: "snapshot" });
@@ -361,6 +384,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Subsystem for Built
             saved_held: held,
             now: start,
             saved_now: start,
+            second: None,
             inputs: Vec::new(),
             whole: false,
             outputs: Vec::new(),

@@ -27,6 +27,8 @@ pub const ALL: &[&ModelSpec] = &[
     &quarter_car_splits::WHEEL_DD,
     &quarter_car_splits::CHASSIS_FD,
     &quarter_car_splits::WHEEL_FD,
+    &quarter_car_splits::CHASSIS_DF,
+    &quarter_car_splits::WHEEL_DF,
     &oscillator::FORCE_GIVER,
     &oscillator::MASS,
     &nonlinear_oscillator::FORCE_GIVER,

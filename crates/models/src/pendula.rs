@@ -2,13 +2,16 @@
 //!
 //! One angle θ per pendulum, counted from hanging down: tip `p = pivot + l (sin θ, -cos θ)`, and
 //! `m l² θ̈ = -m g l sin θ + F·∂p/∂θ`. The force on tip 2 is `F = -T e` with `e = (p2 - p1)/L`, `L = |p2 - p1|` and
-//! `T = κ (L - l0) + c (ṗ2 - ṗ1)·e`. It crosses the coupling as two components: a vector bond. The paper's own
-//! augmented Lagrangian formulation describes the same motion. Potential energy counts from hanging down; the
-//! force giver counts that of the spring at the input it saw last.
+//! `T = κ (L - l0) + c (ṗ2 - ṗ1)·e`. It crosses the coupling as two components: a vector bond. Potential energy counts from
+//! hanging down; the force giver counts that of the spring at the input it saw last.
+//!
+//! The paper's own formulation describes the same motion by the coordinates q of the tip under the constraint
+//! `Φ = (|q - pivot|² - l²)/2 = 0`: the augmented Lagrangian of Bayo et al. (doi 10.1016/0045-7825(88)90085-0),
+//! `(m + α Φqᵀ Φq) q̈ = Q - α Φqᵀ (Φ̇q q̇ + 2 ζ ω Φ̇ + ω² Φ) - Φqᵀ λ`, with `λ += α (Φ̈ + 2 ζ ω Φ̇ + ω² Φ)` until it stays.
 
 use super::equations::{input, local, output};
 use super::integrate::dormand_prince;
-use super::micro::{Integrator, SYMPLECTIC, micro_steps};
+use super::micro::{Integrator, micro_steps, newmark};
 use super::{
     Built, Capability, Domain, Equations, InputPolynomial, ModelSpec, ParameterSpec, ParameterValue,
     Parameters,
@@ -48,12 +51,52 @@ impl Rod {
         (-self.gravity * sin + (force[0] * cos + force[1] * sin) / self.mass) / self.length
     }
 
+    /// Acceleration of the tip at `p` with velocity `v` while `force` pulls at it, m/s²: by the augmented Lagrangian.
+    fn tip_acceleration(&self, p: [f64; 2], v: [f64; 2], force: [f64; 2]) -> [f64; 2] {
+        let dot = |a: [f64; 2], b: [f64; 2]| a[0] * b[0] + a[1] * b[1];
+        let d = minus(p, self.pivot);
+        let square = dot(d, d);
+        let pull = [force[0], force[1] - self.mass * self.gravity];
+        // Φ̇q q̇ + 2 ζ ω Φ̇ + ω² Φ
+        let rest = dot(v, v)
+            + 2.0 * ZETA * OMEGA * dot(d, v)
+            + OMEGA * OMEGA * 0.5 * (square - self.length * self.length);
+        let mut lambda = 0.0;
+        let mut a = [0.0; 2];
+        for _ in 0..ITERATIONS {
+            let w: [f64; 2] = std::array::from_fn(|k| pull[k] - d[k] * (PENALTY * rest + lambda));
+            // (m + α d dᵀ)⁻¹ by Sherman and Morrison.
+            let share = PENALTY * dot(d, w) / (self.mass + PENALTY * square);
+            a = std::array::from_fn(|k| (w[k] - d[k] * share) / self.mass);
+            let missed = PENALTY * (dot(d, a) + rest);
+            lambda += missed;
+            if missed.abs() <= 1e-12 * lambda.abs() {
+                break;
+            }
+        }
+        a
+    }
+
+    /// Kinetic and potential, J, of the tip at `p` with velocity `v`.
+    fn tip_energy(&self, p: [f64; 2], v: [f64; 2]) -> f64 {
+        let height = p[1] - self.pivot[1] + self.length;
+        self.mass * (0.5 * (v[0] * v[0] + v[1] * v[1]) + self.gravity * height)
+    }
+
     /// Kinetic and potential, J.
     fn energy(&self, x: &[f64; 2]) -> f64 {
         let speed = self.length * x[1];
         self.mass * (0.5 * speed * speed + self.gravity * self.length * (1.0 - x[0].cos()))
     }
 }
+
+/// α, ζ and ω in 1/s of the augmented Lagrangian, and how often λ is improved at most. The constraint is stabilized critically, within
+/// a tenth of a second. Each improvement of λ is worth a factor m/(m + α l²): what it ends with does not depend on α, but
+/// round-off in accelerations grows with it.
+const PENALTY: f64 = 1e5;
+const ZETA: f64 = 1.0;
+const OMEGA: f64 = 10.0;
+const ITERATIONS: u32 = 10;
 
 /// The spring and damper between the tips.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -189,6 +232,19 @@ const PIVOT_Y: ParameterSpec =
 const INITIAL_SPEED: ParameterSpec =
     number("initial_speed", "rad/s", Domain::any(0.0), "Angular velocity at the start");
 
+const INTEGRATOR: ParameterSpec = number(
+    "integrator",
+    "",
+    Domain::Choice(&["symplectic", "accurate", "newmark"]),
+    "Symplectic Euler as in rodriguez2022, an adaptive method of order 5, or Newmark's implicit method (trapezoid rule)",
+);
+const FORMULATION: ParameterSpec = number(
+    "formulation",
+    "",
+    Domain::Choice(&["minimal", "augmented-lagrangian"]),
+    "One angle, or two coordinates of the tip with a constraint (augmented Lagrangian, as in rodriguez2022)",
+);
+
 const fn mass(default: f64) -> ParameterSpec {
     number("mass", "kg", Domain::positive(default), "Mass of its tip")
 }
@@ -222,7 +278,8 @@ pub static FORCE_GIVER: ModelSpec = ModelSpec {
         number("damping", "N.s/m", Domain::not_negative(0.0), "Coefficient of the damper between the tips"),
         number("natural_length", "m", Domain::not_negative(UNLOADED), "Length of the unloaded spring"),
         micro_steps(1),
-        SYMPLECTIC,
+        INTEGRATOR,
+        FORMULATION,
     ],
     make: |p| {
         let link = Link {
@@ -248,39 +305,136 @@ pub static PENDULUM: ModelSpec = ModelSpec {
         initial_angle(PI / 18.0),
         INITIAL_SPEED,
         micro_steps(1),
-        SYMPLECTIC,
+        INTEGRATOR,
+        FORMULATION,
     ],
     make: |p| Box::new(Built::new(PENDULUM.name, Pendulum::new(p), Capability::of(p))),
 };
 
-/// States: angle, angular velocity.
+/// How a step is crossed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scheme {
+    Explicit(Integrator),
+    /// So many steps.
+    Newmark(u32),
+}
+
+impl Scheme {
+    fn of(p: &Parameters) -> Self {
+        match p.choice("integrator") {
+            "newmark" => Scheme::Newmark(p.count("micro_steps")),
+            _ => Scheme::Explicit(Integrator::of(p)),
+        }
+    }
+
+    /// See [`Integrator::last_input`].
+    fn last_input(self, h: f64) -> f64 {
+        match self {
+            Scheme::Explicit(integrator) => integrator.last_input(h),
+            Scheme::Newmark(_) => h,
+        }
+    }
+
+    /// See [`Integrator::symplectic`].
+    fn cross<const N: usize>(
+        self,
+        (x, guess): ([f64; N], f64),
+        h: f64,
+        rate: impl Fn(f64, &[f64; N]) -> [f64; N],
+    ) -> Result<([f64; N], f64), SubsystemError> {
+        match self {
+            Scheme::Explicit(integrator) => Ok(integrator.symplectic((x, guess), h, rate)),
+            Scheme::Newmark(n) => {
+                let too_long = || SubsystemError::Infeasible {
+                    message: format!(
+                        "Newmark's method does not converge with {n} steps in {h} s. Raise `micro_steps`, or make shorter steps"
+                    ),
+                };
+                newmark(x, n, h, rate).map(|x| (x, guess)).ok_or_else(too_long)
+            }
+        }
+    }
+}
+
+/// A pendulum in one of two formulations.
 #[derive(Clone)]
 struct Pendulum {
     rod: Rod,
-    integrator: Integrator,
+    scheme: Scheme,
+    /// Position and velocity of the tip are its states, instead of the angle.
+    augmented: bool,
+    /// Angle, angular velocity.
     x: [f64; 2],
+    /// Position and velocity of the tip.
+    tip: [f64; 4],
     guess: f64,
 }
 
 impl Pendulum {
     fn new(p: &Parameters) -> Self {
-        Pendulum {
-            rod: Rod {
-                mass: p.number("mass"),
-                length: p.number("length"),
-                pivot: [p.number("pivot_x"), p.number("pivot_y")],
-                gravity: p.number("gravity"),
-            },
-            integrator: Integrator::of(p),
-            x: [p.number("initial_angle"), p.number("initial_speed")],
-            guess: 0.0,
+        let rod = Rod {
+            mass: p.number("mass"),
+            length: p.number("length"),
+            pivot: [p.number("pivot_x"), p.number("pivot_y")],
+            gravity: p.number("gravity"),
+        };
+        let x = [p.number("initial_angle"), p.number("initial_speed")];
+        let ([px, py], [vx, vy]) = (rod.tip(x[0]), rod.tip_velocity(&x));
+        let augmented = p.choice("formulation") == "augmented-lagrangian";
+        Pendulum { rod, scheme: Scheme::of(p), augmented, x, tip: [px, py, vx, vy], guess: 0.0 }
+    }
+
+    /// Crosses `h` while `force(τ, p, ṗ)` pulls at the tip.
+    fn cross(
+        &mut self,
+        h: f64,
+        force: impl Fn(f64, [f64; 2], [f64; 2]) -> [f64; 2],
+    ) -> Result<(), SubsystemError> {
+        let rod = self.rod;
+        if self.augmented {
+            let rate = |tau: f64, &[x, y, vx, vy]: &[f64; 4]| {
+                let (p, v) = ([x, y], [vx, vy]);
+                let [ax, ay] = rod.tip_acceleration(p, v, force(tau, p, v));
+                [vx, vy, ax, ay]
+            };
+            (self.tip, self.guess) = self.scheme.cross((self.tip, self.guess), h, rate)?;
+            return Ok(());
+        }
+        let rate = |tau: f64, x: &[f64; 2]| {
+            [x[1], rod.acceleration(x[0], force(tau, rod.tip(x[0]), rod.tip_velocity(x)))]
+        };
+        (self.x, self.guess) = self.scheme.cross((self.x, self.guess), h, rate)?;
+        Ok(())
+    }
+
+    /// Position and velocity of the tip.
+    fn motion(&self) -> ([f64; 2], [f64; 2]) {
+        match (self.augmented, self.tip) {
+            (true, [x, y, vx, vy]) => ([x, y], [vx, vy]),
+            (false, _) => (self.rod.tip(self.x[0]), self.rod.tip_velocity(&self.x)),
         }
     }
 
-    /// Crosses `h` while `force(τ, x)` pulls at the tip.
-    fn cross(&mut self, h: f64, force: impl Fn(f64, &[f64; 2]) -> [f64; 2]) {
-        let rate = |tau: f64, x: &[f64; 2]| [x[1], self.rod.acceleration(x[0], force(tau, x))];
-        (self.x, self.guess) = self.integrator.symplectic((self.x, self.guess), h, rate);
+    /// Angle and angular velocity.
+    fn angles(&self) -> [f64; 2] {
+        if !self.augmented {
+            return self.x;
+        }
+        let (p, v) = self.motion();
+        let d = minus(p, self.rod.pivot);
+        [d[0].atan2(-d[1]), (d[0] * v[1] - d[1] * v[0]) / (d[0] * d[0] + d[1] * d[1])]
+    }
+
+    fn energy(&self) -> f64 {
+        match self.motion() {
+            (p, v) if self.augmented => self.rod.tip_energy(p, v),
+            _ => self.rod.energy(&self.x),
+        }
+    }
+
+    fn numbers(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
+        self.x.iter_mut().chain(&mut self.tip).chain([&mut self.guess]).for_each(visit);
+        true
     }
 }
 
@@ -304,26 +458,24 @@ impl Equations<2, 4> for Pendulum {
     }
 
     fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<2>) -> Result<(), SubsystemError> {
-        self.cross(h, |tau, _| u.all(tau));
-        Ok(())
+        self.cross(h, |tau, _, _| u.all(tau))
     }
 
     fn output(&self, _u: &[f64; 2]) -> [f64; 4] {
-        let ([x, y], [vx, vy]) = (self.rod.tip(self.x[0]), self.rod.tip_velocity(&self.x));
+        let ([x, y], [vx, vy]) = self.motion();
         [x, y, vx, vy]
     }
 
     fn output_time(&self, h: f64) -> f64 {
-        self.integrator.last_input(h)
+        self.scheme.last_input(h)
     }
 
     fn local(&self, k: usize, _u: &[f64; 2]) -> f64 {
-        if k < 2 { self.x[k] } else { self.rod.energy(&self.x) }
+        if k < 2 { self.angles()[k] } else { self.energy() }
     }
 
     fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
-        self.x.iter_mut().chain([&mut self.guess]).for_each(visit);
-        true
+        self.numbers(visit)
     }
 }
 
@@ -334,9 +486,9 @@ struct ForceGiver {
     link: Link,
 }
 
-/// The vector from the tip of `rod` in state `x` to the other one, and its rate.
-fn gap(rod: &Rod, x: &[f64; 2], u: &[f64; 4]) -> ([f64; 2], [f64; 2]) {
-    (minus([u[0], u[1]], rod.tip(x[0])), minus([u[2], u[3]], rod.tip_velocity(x)))
+/// The vector from a tip at `p` with velocity `v` to the other one, and its rate.
+fn gap((p, v): ([f64; 2], [f64; 2]), u: &[f64; 4]) -> ([f64; 2], [f64; 2]) {
+    (minus([u[0], u[1]], p), minus([u[2], u[3]], v))
 }
 
 impl Equations<4, 2> for ForceGiver {
@@ -363,40 +515,38 @@ impl Equations<4, 2> for ForceGiver {
     }
 
     fn step(&mut self, _t: f64, h: f64, u: &InputPolynomial<4>) -> Result<(), SubsystemError> {
-        let (rod, link) = (self.own.rod, self.link);
-        self.own.cross(h, |tau, x| {
-            let (d, rate) = gap(&rod, x, &u.all(tau));
+        let link = self.link;
+        self.own.cross(h, |tau, p, v| {
+            let (d, rate) = gap((p, v), &u.all(tau));
             link.force(d, rate).map(|f| -f)
-        });
-        Ok(())
+        })
     }
 
     fn output(&self, u: &[f64; 4]) -> [f64; 2] {
-        let (d, rate) = gap(&self.own.rod, &self.own.x, u);
+        let (d, rate) = gap(self.own.motion(), u);
         self.link.force(d, rate)
     }
 
     fn output_time(&self, h: f64) -> f64 {
-        self.own.integrator.last_input(h)
+        self.own.scheme.last_input(h)
     }
 
     fn local(&self, k: usize, u: &[f64; 4]) -> f64 {
         match k {
-            0 | 1 => self.own.x[k],
-            _ => self.own.rod.energy(&self.own.x) + self.link.energy(gap(&self.own.rod, &self.own.x, u).0),
+            0 | 1 => self.own.angles()[k],
+            _ => self.own.energy() + self.link.energy(gap(self.own.motion(), u).0),
         }
     }
 
     fn derivatives(&self, u: &[f64; 4], d: &mut [f64]) -> bool {
-        let (distance, rate) = gap(&self.own.rod, &self.own.x, u);
+        let (distance, rate) = gap(self.own.motion(), u);
         let slopes = self.link.slopes(distance, rate);
         d.iter_mut().zip(slopes.iter().flatten()).for_each(|(d, &s)| *d = s);
         true
     }
 
     fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> bool {
-        self.own.x.iter_mut().chain([&mut self.own.guess]).for_each(visit);
-        true
+        self.own.numbers(visit)
     }
 }
 

@@ -26,7 +26,7 @@ pub enum Damper {
 }
 
 impl Damper {
-    fn of(p: &Parameters) -> Self {
+    pub(super) fn of(p: &Parameters) -> Self {
         match p.choice("damper") {
             "square-root" => Damper::SquareRoot(p.number("damping")),
             "power" => Damper::power(p.number("damping"), p.number("linearity")),
@@ -67,19 +67,19 @@ const STIFFNESS: ParameterSpec = ParameterSpec {
     domain: Domain::not_negative(15000.0),
     description: "Stiffness of the suspension spring",
 };
-const DAMPING: ParameterSpec = ParameterSpec {
+pub(super) const DAMPING: ParameterSpec = ParameterSpec {
     name: "damping",
     unit: "N.s/m",
     domain: Domain::not_negative(1000.0),
     description: "Coefficient of the suspension damper (N.(s/m)^e where the force follows the power e)",
 };
-const DAMPER: ParameterSpec = ParameterSpec {
+pub(super) const DAMPER: ParameterSpec = ParameterSpec {
     name: "damper",
     unit: "",
     domain: Domain::Choice(&["linear", "square-root", "power"]),
     description: "Force law of the suspension damper",
 };
-const LINEARITY: ParameterSpec = ParameterSpec {
+pub(super) const LINEARITY: ParameterSpec = ParameterSpec {
     name: "linearity",
     unit: "",
     domain: Domain::not_negative(1.5),

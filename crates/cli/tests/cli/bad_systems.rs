@@ -259,7 +259,7 @@ fn wrong_types_say_what_was_found_and_what_is_needed() {
         &["\"high\" for `wheel.road`", "expected a number"],
     );
     refuses("\"wheel.road\" = 0.1", "wheel.road = 0.1", &["needs quotes", "\"wheel.road\" = …"]);
-    refuses("[method]", "[method]\nhold = 3", &["`hold` is 3", "from 0 to 2"]);
+    refuses("[method]", "[method]\nhold = 4", &["`hold` is 4", "from 0 to 3"]);
     refuses("[method]", "[method]\nrefresh = 3", &["`refresh` is 3"]);
     check("kind = \"ecco\", ", "", "controller =", &["select another one with `kind`: ecco"]);
     check("model = \"quarter-car/chassis\"\n", "", "[subsystems.chassis]", &["lacks `model`"]);

@@ -38,6 +38,7 @@ fn what_was_asked_for_is_what_ran() {
             "kind": "nepce",
             "alpha": { "chassis.force": 0.5, "wheel.chassis_velocity": 0.25, "wheel.road": 0.8 },
             "feed_through": "model",
+            "quadrature": "end",
             "gated": false,
             "step_ratio": "growth"
         }),

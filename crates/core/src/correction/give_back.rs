@@ -11,10 +11,11 @@ use std::ops::Range;
 
 /// NEPCE with the exact weight for nodes at unequal distances; raises the order of a hold by one.
 ///
-/// After a step of length h with `e = u − p(h)`, p the polynomial of order m without correction, h₁ and h₂ the steps before:
+/// After a step of length h with `e = u − p(h)`, p the polynomial of order m without correction, h₁, h₂ and h₃ the steps before:
 ///
 /// `owed += c e h − cor h`,
-/// `c = 1/2 | (h/3 + h₁/2)/(h + h₁) | (h²/4 + (2h₁ + h₂) h/3 + h₁ (h₁ + h₂)/2)/((h + h₁)(h + h₁ + h₂))` for order 0 | 1 | 2;
+/// `c = 1/2 | (h/3 + h₁/2)/(h + h₁) | (h²/4 + (2h₁ + h₂) h/3 + h₁ (h₁ + h₂)/2)/((h + h₁)(h + h₁ + h₂))` for order 0 | 1 | 2,
+/// `c = (h³/5 + Σa h²/4 + Σab h/3 + abc/2)/((h + a)(h + b)(h + c))` for order 3, with a = h₁, b = h₁ + h₂, c = h₁ + h₂ + h₃;
 ///
 /// in the next step `cor = clip(owed/h, ±|e|)` is added to the value of the polynomial. What is clipped stays owed. Nothing is given
 /// back in the first four steps, and nothing is owed after an event that reaches the input.
@@ -22,8 +23,8 @@ use std::ops::Range;
 pub struct GiveBack {
     inputs: Vec<Debt>,
     steps: u64,
-    /// h₁ and h₂, in s.
-    past: [f64; 2],
+    /// h₁, h₂ and h₃, in s.
+    past: [f64; 3],
 }
 
 /// What is owed to an input.
@@ -69,7 +70,7 @@ impl GiveBack {
             };
             Debt { takes, ..Debt::default() }
         };
-        GiveBack { inputs: (0..network.n_inputs).map(debt).collect(), steps: 0, past: [0.0; 2] }
+        GiveBack { inputs: (0..network.n_inputs).map(debt).collect(), steps: 0, past: [0.0; 3] }
     }
 
     fn correction(&self, i: usize, h: f64) -> f64 {
@@ -89,18 +90,25 @@ impl Takes {
 
 /// c: the integral of the defect of a hold of `order` over a step of `h`, relative to its value at the end times h; `past` are the steps
 /// before.
-fn share(order: u8, h: f64, past: [f64; 2]) -> f64 {
-    let [h1, h2] = past;
+fn share(order: u8, h: f64, past: [f64; 3]) -> f64 {
+    let [h1, h2, h3] = past;
     match order {
         0 => 0.5,
         1 => (h / 3.0 + h1 / 2.0) / (h + h1),
-        _ => (h * h / 4.0 + (2.0 * h1 + h2) * h / 3.0 + h1 * (h1 + h2) / 2.0) / ((h + h1) * (h + h1 + h2)),
+        2 => (h * h / 4.0 + (2.0 * h1 + h2) * h / 3.0 + h1 * (h1 + h2) / 2.0) / ((h + h1) * (h + h1 + h2)),
+        _ => {
+            let (a, b, c) = (h1, h1 + h2, h1 + h2 + h3);
+            let integral =
+                h * (h * (h / 5.0 + (a + b + c) / 4.0) + (a * b + a * c + b * c) / 3.0) + a * b * c / 2.0;
+            integral / ((h + a) * (h + b) * (h + c))
+        }
     }
 }
 
 impl Checkpointed for GiveBack {
     fn save(&self, tape: &mut Checkpoint) {
-        tape.extend(&[self.steps as f64, self.past[0], self.past[1]]);
+        tape.push(self.steps as f64);
+        tape.extend(&self.past);
         for debt in &self.inputs {
             tape.extend(&[f64::from(u8::from(debt.takes.now())), debt.owed, debt.most, debt.given as f64]);
         }
@@ -134,7 +142,7 @@ impl InputCorrection for GiveBack {
     fn commit(&mut self, step: &StepView<'_>) {
         let Some(defects) = step.defects else { return };
         let h = step.span.h;
-        let shares = [0, 1, 2].map(|order| share(order, h, self.past));
+        let shares = [0, 1, 2, 3].map(|order| share(order, h, self.past));
         for (i, debt) in self.inputs.iter_mut().enumerate().filter(|(_, debt)| debt.takes != Takes::Never) {
             let e = step.fresh[i] - step.held_end[i];
             let correction = step.corrected_end[i] - step.held_end[i];
@@ -145,7 +153,7 @@ impl InputCorrection for GiveBack {
                 (debt.owed, debt.most) = (0.0, 0.0);
             }
         }
-        self.past = [h, self.past[0]];
+        self.past = [h, self.past[0], self.past[1]];
         self.steps += 1;
     }
 
@@ -170,18 +178,19 @@ impl InputCorrection for GiveBack {
 mod tests {
     use super::share;
 
-    /// ∫(u − p) over the step relative to h·(u − p) at its end, for u = t^(m+1) and the nodes 0, −h₁, −h₁ − h₂: by Simpson's
-    /// rule, which is exact for cubics.
+    /// ∫(u − p) over the step relative to h·(u − p) at its end, for u = t^(m+1) and the nodes 0, −h₁, −h₁ − h₂, …: by Boole's
+    /// rule, which is exact up to degree 5.
     #[test]
     fn the_weight_is_that_of_the_defect_of_a_polynomial_of_one_order_more() {
-        for (h, h1, h2) in [(1.0, 1.0, 1.0), (1.5, 1.0, 0.4), (0.2, 1.0, 3.0)] {
-            let defect: [fn(f64, f64, f64) -> f64; 3] =
-                [|t, _, _| t, |t, h1, _| t * (t + h1), |t, h1, h2| t * (t + h1) * (t + h1 + h2)];
-            for (order, defect) in defect.into_iter().enumerate() {
-                let d = |t: f64| defect(t, h1, h2);
-                let integral = h / 6.0 * (d(0.0) + 4.0 * d(0.5 * h) + d(h));
+        for (h, h1, h2, h3) in [(1.0, 1.0, 1.0, 1.0), (1.5, 1.0, 0.4, 0.7), (0.2, 1.0, 3.0, 2.0)] {
+            let back = [0.0, h1, h1 + h2, h1 + h2 + h3];
+            for order in 0..4 {
+                let d = |t: f64| back[..=order].iter().map(|b| t + b).product::<f64>();
+                let at = |k: f64| d(0.25 * k * h);
+                let integral =
+                    h / 90.0 * (7.0 * (at(0.0) + at(4.0)) + 32.0 * (at(1.0) + at(3.0)) + 12.0 * at(2.0));
                 let expected = integral / (h * d(h));
-                let got = share(order as u8, h, [h1, h2]);
+                let got = share(order as u8, h, [h1, h2, h3]);
                 assert!((got - expected).abs() < 1e-14, "order {order}, {h} {h1} {h2}: {got}, {expected}");
             }
         }

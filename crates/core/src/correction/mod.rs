@@ -9,7 +9,7 @@ pub use energy::{
     mu_by_rule,
 };
 pub use give_back::GiveBack;
-pub use nepce::{Nepce, StepRatio};
+pub use nepce::{DefectRule, Nepce, StepRatio};
 
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::feed_through::Reached;
@@ -27,6 +27,11 @@ pub trait InputCorrection: Checkpointed {
 
     /// Whether `commit` needs the defects of all hold orders.
     fn needs_defects(&self) -> bool {
+        false
+    }
+
+    /// Whether `commit` needs the mean of defects over the step.
+    fn needs_mean_defect(&self) -> bool {
         false
     }
 

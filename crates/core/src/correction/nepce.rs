@@ -22,7 +22,21 @@ pub enum StepRatio {
     Literal,
 }
 
+/// By which rule the integral of the defect over the last step is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum DefectRule {
+    /// The defect at the end of the step: what the papers' tables have.
+    #[default]
+    End,
+    /// `(1/h) ∫ (L y - ũ) dτ` from all outputs that are known inside the step: [`StepView::mean_defect`].
+    Mean,
+}
+
 /// `δu = α · ratio · M · e`, `e = L y - ũ(t_i)`, with ũ the corrected input that was held (sadjina2020 eq. 11).
+///
+/// With [`DefectRule::Mean`] e is the mean over the step, as the equation says. Where an input moves by s per step under a zero-order
+/// hold, `e = s - δu` at the end and `s/2 - δu` in the mean, so that δu settles at `s α/(1+α)` and at half of that; the mean of
+/// what a constant lacks is `s/2`, which the end gives with α = 1. The mean is for outputs that move within a step.
 ///
 /// `M = (1 - L J)^-1` if feed-through is taken into account (eq. 12), else 1. M is never formed: `e' = e + L J e'`
 /// is substituted along the feed-through order; loops are solved as small dense blocks.
@@ -32,6 +46,8 @@ pub struct Nepce {
     pub alpha: Vec<f64>,
     /// How it scales with the step size.
     pub ratio: StepRatio,
+    /// What the defect of a step is.
+    pub rule: DefectRule,
     /// m + 1 per input, with m the order that was really held in the last step.
     power: Vec<i32>,
     /// The same m + 1 for all inputs.
@@ -70,6 +86,7 @@ impl Nepce {
         Nepce {
             alpha,
             ratio,
+            rule: DefectRule::default(),
             uniform_power: Some(1),
             power: vec![1; network.n_inputs],
             blocks: blocks(network, uses),
@@ -176,6 +193,10 @@ impl InputCorrection for Nepce {
         !self.blocks.is_empty()
     }
 
+    fn needs_mean_defect(&self) -> bool {
+        self.rule == DefectRule::Mean
+    }
+
     fn apply(&self, macro_span: Span, _stage_span: Span, inputs: Range<usize>, delta: &mut [f64]) {
         let (alpha, defect) = (&self.alpha[inputs.clone()], &self.defect[inputs.clone()]);
         match self.uniform_power {
@@ -194,8 +215,12 @@ impl InputCorrection for Nepce {
     }
 
     fn commit(&mut self, step: &StepView<'_>) {
-        for (e, (fresh, held)) in self.defect.iter_mut().zip(step.fresh.iter().zip(step.corrected_end)) {
-            *e = fresh - held;
+        match step.mean_defect.filter(|_| self.rule == DefectRule::Mean) {
+            Some(mean) => self.defect.copy_from_slice(mean),
+            None => {
+                let ends = step.fresh.iter().zip(step.corrected_end);
+                self.defect.iter_mut().zip(ends).for_each(|(e, (fresh, held))| *e = fresh - held);
+            }
         }
         if let Some(lasting) = &mut self.lasting {
             for (e, [last, product, square]) in self.defect.iter_mut().zip(lasting) {

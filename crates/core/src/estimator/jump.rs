@@ -62,8 +62,8 @@ pub struct Crossed {
 const SETTLING: u64 = 12;
 /// The least scale relative to the largest of the same unit.
 const SHARED: f64 = 0.01;
-/// How much a polynomial of each order amplifies noise.
-const AMPLIFIED: [f64; 3] = [6.0, 10.0, 20.0];
+/// How much a polynomial of each order amplifies noise; that of a cubic by its weights relative to those of a parabola, √70/√20.
+const AMPLIFIED: [f64; 4] = [6.0, 10.0, 20.0, 37.0];
 /// Bounds of the norm: round-off below, nonsense above.
 const SMALLEST: f64 = 1e-6;
 const LARGEST: f64 = 1e6;

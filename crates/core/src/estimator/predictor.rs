@@ -22,7 +22,7 @@ pub struct Predictor {
     pub tolerance: Vec<OutputTolerance>,
     /// m, the hold order.
     pub hold_order: u8,
-    /// r, from 0 to 3; m + 1 at first.
+    /// r, from 0 to 3; m + 1 at first, or 3.
     pub order: u8,
     times: [f64; MAX_NODES],
     values: [Vec<f64>; MAX_NODES],
@@ -37,7 +37,7 @@ impl Predictor {
     pub fn new(tolerance: Vec<OutputTolerance>, hold_order: u8) -> Self {
         let n = tolerance.len();
         let values = std::array::from_fn(|_| vec![0.0; n]);
-        let order = hold_order + 1;
+        let order = (hold_order + 1).min(MAX_NODES as u8 - 1);
         Predictor { tolerance, hold_order, order, times: [0.0; MAX_NODES], values, len: 0 }
     }
 

@@ -3,8 +3,10 @@
 use super::{BigStep, Blame, ErrorEstimator, Estimate, Tells};
 use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::feed_through::{Reached, Structure};
+use crate::hold::followed;
 use crate::network::Network;
 use crate::step::{Doubled, StepView};
+use crate::time::history::NODES;
 
 /// How much error an output may have: `absolute + relative · max(|y| at both ends)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +37,8 @@ pub enum Constants {
 /// - `c_0 = Π_big(2H)/Π_2(2H)`, with feed-through
 ///
 /// On equidistant nodes `c_0` and `c_1` are 2^(k+1) for [`BigStep::Classic`] (`EST_Rich`, arnold2013 eq. 24); for
-/// [`BigStep::Modified`] (`EST_mod`, eq. 26) they are k+2 and 2, 14/5, 32/9; `c_2` is 8/5, 3, 5.76 and 8/5, 2, 2.35. The norm
+/// [`BigStep::Modified`] (`EST_mod`, eq. 26) they are k+2 and 2, 14/5, 32/9; `c_2` is 8/5, 3, 5.76 and 8/5, 2, 2.35. With k = 3
+/// they are 16 and 5, 1076/251 (modified); `c_2` is not exact then, since cubics are handed over as parabolas. The norm
 /// grows like `H^(k+2)`, with feed-through like `H^(k+1)`. Which outputs it is asymptotically right for: [`Structure::asymptotics`].
 ///
 /// The constants are those of extrapolated inputs. Inputs of Gauss–Seidel that see a source that has stepped already,
@@ -121,8 +124,8 @@ impl Richardson {
         true
     }
 
-    /// The outputs of the big step, and `c_r - 1` for one, two and three nodes, r from 0 to 3.
-    fn divisors<'a>(&self, step: &StepView<'a>) -> Option<(&'a [f64], [[f64; 4]; 3])> {
+    /// The outputs of the big step, and `c_r - 1` for one to four nodes, r from 0 to 3.
+    fn divisors<'a>(&self, step: &StepView<'a>) -> Option<(&'a [f64], [[f64; 4]; NODES])> {
         let pair = step.doubled.as_ref()?;
         let big = match self.big {
             BigStep::Classic => pair.classic,
@@ -130,9 +133,9 @@ impl Richardson {
         }?;
         let (middle, end) = (step.span.start - pair.start, step.span.end - pair.start);
         let known = pair.known().min(big.nodes.len());
-        let divisors = [1, 2, 3].map(|nodes: usize| {
+        let divisors = [1, 2, 3, 4].map(|nodes: usize| {
             let count = nodes.min(known);
-            let relative = |nodes: &[f64]| -> [f64; 3] {
+            let relative = |nodes: &[f64]| -> [f64; NODES] {
                 std::array::from_fn(|j| nodes.get(j).map_or(0.0, |n| n - pair.start))
             };
             let [first, second, whole] = [pair.nodes, pair.later_nodes, big.nodes].map(relative);
@@ -167,12 +170,18 @@ fn weight(left: f64, r: usize) -> f64 {
     left.powi(r as i32 - 1)
 }
 
-/// The integral of `f` from `a` to `b`: Gauss's rule with three points is exact up to degree 5.
+/// The integral of `f` from `a` to `b`: Gauss's rule with four points is exact up to degree 7.
 fn integral(f: impl Fn(f64) -> f64, a: f64, b: f64) -> f64 {
     let (middle, half) = (0.5 * (a + b), 0.5 * (b - a));
-    let reach = half * 0.6f64.sqrt();
-    half / 9.0 * (5.0 * f(middle - reach) + 8.0 * f(middle) + 5.0 * f(middle + reach))
+    let both = |[x, weight]: [f64; 2]| weight * (f(middle - x * half) + f(middle + x * half));
+    half * GAUSS.map(both).iter().sum::<f64>()
 }
+
+/// Points and weights.
+const GAUSS: [[f64; 2]; 2] = [
+    [0.339_981_043_584_856_26, 0.652_145_154_862_546_1],
+    [0.861_136_311_594_052_6, 0.347_854_845_137_453_86],
+];
 
 impl Checkpointed for Richardson {
     fn save(&self, _tape: &mut Checkpoint) {}
@@ -189,7 +198,7 @@ impl ErrorEstimator for Richardson {
     fn prepare(&mut self, network: &Network, structure: &Structure, refreshed: &[usize]) {
         let order = |i: usize| {
             let takes = network.members[network.owner_of_input[i]].capabilities.input_derivatives;
-            self.hold_order[i].min(takes)
+            followed(self.hold_order[i], takes)
         };
         for (o, rule) in self.outputs.iter_mut().enumerate() {
             let s = network.owner_of_output[o];
@@ -197,7 +206,7 @@ impl ErrorEstimator for Richardson {
             let coupled = network.members[s].inputs.clone().filter(|&i| network.wiring.is_coupled(i));
             let inputs = if direct { structure.feeds_through[o].clone() } else { coupled.collect() };
             // An output that no coupling reaches has no coupling error, whatever it is divided by.
-            let order = inputs.iter().map(|&i| order(i)).min().unwrap_or(2);
+            let order = inputs.iter().map(|&i| order(i)).min().unwrap_or(3);
             let integrations = network.integrations[o].unwrap_or(1).clamp(1, 3);
             *rule = OutputRule { order, direct, integrations, inputs };
         }
@@ -256,4 +265,20 @@ impl ErrorEstimator for Richardson {
     fn commit(&mut self, _step: &StepView<'_>, _own: &Estimate) {}
 
     fn restart(&mut self, _reached: &Reached<'_>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{integral, product};
+
+    /// `c_1` of the modified big step on nodes 0, −1, −2, …: arnold2013 eq. 17 and 27 give 2, 14/5, 32/9, and 1076/251 for cubics.
+    #[test]
+    fn constants_of_equidistant_nodes_are_those_of_the_paper() {
+        for (k, expected) in [2.0, 14.0 / 5.0, 32.0 / 9.0, 1076.0 / 251.0].into_iter().enumerate() {
+            let nodes = [0.0, -1.0, -2.0, -3.0];
+            let over = |b: f64| integral(|s| product(&nodes[..=k], s), 0.0, b);
+            let c = over(2.0) / (2.0 * over(1.0));
+            assert!((c - expected).abs() < 1e-14, "k = {k}: {c}");
+        }
+    }
 }

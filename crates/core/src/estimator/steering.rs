@@ -63,8 +63,8 @@ const POWER: f64 = 0.3;
 const LEAST: f64 = 0.05;
 /// Steps without a past: their defects say nothing about later ones.
 const SETTLING: u64 = 3;
-/// The share of a jump that is the mean defect of a hold of order 0, 1 and 2 (equal steps).
-const MEAN_SHARE: [f64; 3] = [1.0 / 2.0, 5.0 / 12.0, 3.0 / 8.0];
+/// The share of a jump that is the mean defect of a hold of order 0 to 3 (equal steps).
+const MEAN_SHARE: [f64; 4] = [1.0 / 2.0, 5.0 / 12.0, 3.0 / 8.0, 251.0 / 720.0];
 
 impl Steering {
     /// Of the inputs of `network` that `judged` names; members in `refreshed` are read again after every step.

@@ -8,6 +8,7 @@ mod variable;
 
 pub use dithered::Dithered;
 pub use polynomial::Polynomial;
+pub use polynomial::followed;
 pub(crate) use polynomial::lagrange;
 pub use variable::{InputFeed, VariableOrder};
 
@@ -41,6 +42,18 @@ impl HeldInputs {
             slope: sized(order > 0),
             curvature: sized(order > 1),
             lift: Vec::new(),
+        }
+    }
+
+    /// The same polynomials of `inputs`, `tau` seconds later: `value + slope·τ + curvature·τ²/2`, `slope + curvature·τ`.
+    pub fn shift(&mut self, inputs: Range<usize>, tau: f64) {
+        let HeldInputs { value, slope, curvature, .. } = self;
+        for i in inputs {
+            let c = curvature.get(i).copied().unwrap_or(0.0);
+            if let Some(slope) = slope.get_mut(i) {
+                value[i] += tau * (*slope + 0.5 * tau * c);
+                *slope += tau * c;
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::checkpoint::{Checkpoint, Checkpointed};
 use crate::feed_through::Reached;
 use crate::step::StepView;
 use crate::subsystem::Span;
-use crate::time::history::History;
+use crate::time::history::{History, NODES};
 use std::ops::Range;
 
 /// What a subsystem is given of a held input.
@@ -57,7 +57,7 @@ impl VariableOrder {
         let n = limit.len();
         for (limit, feed) in limit.iter_mut().zip(&feed) {
             *limit = match feed {
-                InputFeed::Derivatives(k) => (*limit).min(*k),
+                InputFeed::Derivatives(k) => (*limit).min(*k).min(2),
                 InputFeed::Value => 0,
                 InputFeed::Radau | InputFeed::Mean | InputFeed::Dithered => (*limit).min(2),
             };
@@ -131,7 +131,7 @@ impl Hold for VariableOrder {
     }
 
     fn eval(&self, nodes: &History, span: Span, inputs: Range<usize>, out: &mut HeldInputs) {
-        let available = nodes.len() as u8 - 1;
+        let available = (nodes.len() as u8 - 1).min(2);
         let tables: [Weights; 3] = [0, 1, 2].map(|m| weights(nodes, span.start, available.min(m)));
         let (a, b, c) = (nodes.values(0), nodes.values(1), nodes.values(2));
         let h = span.h;
@@ -141,7 +141,7 @@ impl Hold for VariableOrder {
             // Values of nodes that do not count may be anything: their weights are 0, and so are they.
             let m = order.min(available);
             let (a, b, c) = (a[i], if m > 0 { b[i] } else { 0.0 }, if m > 1 { c[i] } else { 0.0 });
-            let at = |row: &[f64; 3]| row[0] * a + row[1] * b + row[2] * c;
+            let at = |row: &[f64; NODES]| row[0] * a + row[1] * b + row[2] * c;
             let (value, slope, curvature) = (at(&w[0]), at(&w[1]), at(&w[2]));
             let end = value + h * (slope + 0.5 * h * curvature);
             let given = match self.feed[i] {
@@ -170,7 +170,7 @@ impl Hold for VariableOrder {
 
     fn commit(&mut self, step: &StepView<'_>) {
         let Some(defects) = step.defects else { return };
-        let [zero, one, two] = &defects.by_order;
+        let [zero, one, two, _] = &defects.by_order;
         let n = self.order.len();
         let (zero, one, two, used) = (&zero[..n], &one[..n], &two[..n], &defects.order[..n]);
         for i in 0..n {

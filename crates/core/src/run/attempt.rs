@@ -301,7 +301,13 @@ impl Engine {
     }
 
     /// Crosses a span with all members, and makes outputs belong to inputs at its end.
+    #[inline]
     pub(super) fn sweep(&mut self, span: Span) -> Result<Swept, RunError> {
+        self.sweep_on(span, None)
+    }
+
+    /// As [`Engine::sweep`]; with what was held `onward` from the step before, if that is given.
+    pub(super) fn sweep_on(&mut self, span: Span, onward: Option<Span>) -> Result<Swept, RunError> {
         self.statistics.sweeps += 1;
         self.record.span = span;
         let mut sweep = Sweep {
@@ -310,6 +316,7 @@ impl Engine {
             correction: self.policies.correction.as_deref(),
             workers: self.workers.as_mut(),
             allow_nonfinite: self.settings.allow_nonfinite,
+            onward,
         };
         let swept = sweep.run(&mut self.network, &mut self.exchange, &mut self.meter, &mut self.record)?;
         if swept == Swept::Whole {
@@ -350,6 +357,10 @@ impl Engine {
             record.y_fresh.copy_from_slice(&record.y_step);
         }
         gather(network, record);
+        let y_end = if record.y_fresh.is_empty() { &record.y_step } else { &record.y_fresh };
+        if let Some(mean) = &mut record.mean_defect {
+            mean.finish(network, &self.policies.schedule.rates, record.span, &record.y_step, y_end);
+        }
         Ok(())
     }
 
@@ -357,11 +368,13 @@ impl Engine {
     ///
     /// States are on one smooth path from the end of the first part on, which held their inputs constant: three nodes of it are known
     /// after three parts. Outputs that feed an input through lag behind it until a parabola through three such nodes predicts it, those
-    /// that they feed three parts longer, and so on along the feed-through graph. With nilpotency M, 3 M tiny steps.
+    /// that they feed three parts longer, and so on along the feed-through graph. With nilpotency M, 3 M tiny steps; 4 M where a cubic needs
+    /// four nodes.
     pub(super) fn start_up(&mut self) {
         if self.settings.start_up == StartUp::RunUp && self.needs_run_up() {
             let known = self.structure.nilpotency.filter(|_| self.structure.unknown.is_empty());
-            self.clock.run_up(3 * known.unwrap_or(UNKNOWN_DEPTH) as u32);
+            let nodes = u32::from(self.policies.extrapolation.max_order()) + 1;
+            self.clock.run_up(nodes * known.unwrap_or(UNKNOWN_DEPTH) as u32);
         }
     }
 

@@ -43,6 +43,7 @@ impl Engine {
         self.read_after_start(&mut u, at_start)?;
         self.begin(at_start)?;
         self.read_probes(at_start)?;
+        self.look_for_second_slot();
         Ok(observer.started(&StartView {
             t: start,
             stop: self.clock.end(),

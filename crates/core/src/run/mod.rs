@@ -120,6 +120,7 @@ impl Engine {
             corrections: policies.correction.is_some(),
             rereads: !refresh.is_empty() || policies.estimators.iter().any(|e| e.improves()),
             defects: policies.need_defects(),
+            mean_defects: policies.correction.as_ref().is_some_and(|c| c.needs_mean_defect()),
             means: policies.extrapolation.gives_means(),
             estimators: policies.estimators.len(),
             told: policies.told(&settings),
@@ -131,7 +132,7 @@ impl Engine {
             exchange.follow_derivatives(&network);
         }
         let workers = Workers::new(&network, &policies.schedule, &exchange.held, settings.worker_threads);
-        let pair = Pair::wanted(&network, &policies.estimators, &needs);
+        let pair = Pair::wanted(&network, &policies, &exchange.held, &needs);
         let returns_early = network.members.iter().any(|m| m.capabilities.may_return_early);
         let wants_rollback = pair.is_some() || policies.controller.may_reject() || returns_early;
         let stepwise: Vec<bool> = policies.schedule.rates.iter().map(|&r| r > 1).collect();

@@ -6,7 +6,7 @@ use super::commit::Place;
 use crate::checkpoint::Checkpointed;
 use crate::controller::Decision;
 use crate::error::RunError;
-use crate::estimator::Estimate;
+use crate::estimator::{BigStep, Estimate};
 use crate::observe::{Flow, Observer};
 use crate::step::{Doubled, Swept};
 use crate::subsystem::Span;
@@ -109,7 +109,15 @@ impl Engine {
         self.pair.as_ref().and_then(|pair| pair.seen(&self.exchange))
     }
 
-    /// The big steps, then the two small ones; policies learn from the first.
+    /// Whether every member can keep a state in the middle of a pair: asked after initialization, as memory for it is made then.
+    pub(super) fn look_for_second_slot(&mut self) {
+        let Some(pair) = self.pair.as_mut().filter(|pair| pair.shares) else { return };
+        let mut members = self.network.members.iter_mut();
+        pair.shares = members.all(|member| member.simulator.save_second().is_ok());
+    }
+
+    /// The big steps, then the two small ones; policies learn from the first. A modified big step goes on from the end of the first
+    /// small one where it can.
     fn attempt_pair(&mut self, pair: &PairProposal) -> Result<PairAttempt, RunError> {
         if let Some(early) = self.big_steps(pair.whole)? {
             return Ok(early);
@@ -129,6 +137,9 @@ impl Engine {
             let member = (0..self.network.members.len()).find(is_its).unwrap_or(0);
             return Ok(PairAttempt::Early { member, reached: announced });
         }
+        if let Some(early) = self.second_half_of_big(pair)? {
+            return Ok(early);
+        }
         self.learn()?;
         self.keep_first();
         self.exchange_after_first()?;
@@ -141,10 +152,24 @@ impl Engine {
 
     /// The record of the first half goes to the pair; the second half gets another one that continues it.
     fn keep_first(&mut self) {
+        self.swap_first();
+        if let Some(pair) = &mut self.pair {
+            pair.complete();
+        }
+    }
+
+    /// Puts away what was held on the first half, or brings it back.
+    fn swap_held(&mut self) {
+        if let Some(pair) = &mut self.pair {
+            std::mem::swap(&mut self.exchange.held, &mut pair.held);
+        }
+    }
+
+    /// The record of the first half changes places with that of the second, which continues it.
+    fn swap_first(&mut self) {
         let Some(pair) = &mut self.pair else { return };
         std::mem::swap(&mut self.record, &mut pair.first);
         self.record.continue_from(&pair.first);
-        pair.complete();
     }
 
     /// The end of the first half is a communication point.
@@ -187,6 +212,46 @@ impl Engine {
         }
         self.pair = Some(pair);
         stopped
+    }
+
+    /// Goes on from the end of the first small step with what was held on it, as a big step does, and comes back; what stopped it
+    /// early. Nobody has learned from the first step yet: corrections go on as well. arnold2013 §4, the second strategy.
+    fn second_half_of_big(&mut self, halves: &PairProposal) -> Result<Option<PairAttempt>, RunError> {
+        if !self.pair.as_ref().is_some_and(|pair| pair.shares) {
+            return Ok(None);
+        }
+        let [first, second] = halves.halves;
+        for (s, member) in self.network.members.iter_mut().enumerate() {
+            let fail =
+                |error| RunError::Subsystem { member: s, phase: "saving a state", span: second, error };
+            member.simulator.save_second().map_err(fail)?;
+        }
+        self.swap_first();
+        self.swap_held();
+        let swept = self.sweep_on(second, Some(first));
+        if let Some(pair) = &mut self.pair {
+            let y = matches!(swept, Ok(Swept::Whole)).then(|| self.record.y_end());
+            pair.keep_big(BigStep::Modified, &self.exchange, y);
+            std::mem::swap(&mut self.record, &mut pair.first);
+        }
+        self.swap_held();
+        match swept {
+            Ok(Swept::Whole) => {}
+            Ok(Swept::Early { member, reached }) => return Ok(Some(PairAttempt::Early { member, reached })),
+            Ok(Swept::Terminated { member, reached }) => {
+                return Ok(Some(PairAttempt::Terminated { member, reached }));
+            }
+            // Too large a step is what the estimate is for.
+            Err(error) if error.may_pass_with_smaller_steps() => {}
+            Err(error) => return Err(error),
+        }
+        for (s, member) in self.network.members.iter_mut().enumerate() {
+            let fail =
+                |error| RunError::Subsystem { member: s, phase: "restoring a state", span: second, error };
+            member.simulator.restore_second().map_err(fail)?;
+        }
+        self.network.packets.forget();
+        Ok(None)
     }
 
     /// Both steps stand; `before` was the wish that they came from.

@@ -59,6 +59,8 @@ pub(super) struct StageContext<'a> {
     pub span: Span,
     /// The part of it that the stage crosses.
     pub part: Span,
+    /// The step before, if what was held on it goes on instead of what is held from here.
+    pub onward: Option<Span>,
 }
 
 impl Exchange {
@@ -139,6 +141,9 @@ impl Exchange {
                     let (takes, held) = (&self.takes, &mut self.held);
                     derivatives.hold(&self.history, part, range.clone(), hold, takes, held);
                 }
+                if let Some(first) = context.onward {
+                    self.go_on(range, first, context);
+                }
             }
             InputSource::HeldInGroup => {
                 if let Some(g) = context.stage.group {
@@ -160,8 +165,33 @@ impl Exchange {
             }
             InputSource::Mixed(k) => self.write_mixed(k, context, record),
             InputSource::External(e) => {
-                self.follow(i, &network.externals[e].signal, part, hold.orders()[i]);
+                let (signal, order) = (&network.externals[e].signal, hold.orders()[i]);
+                match context.onward {
+                    // The curve over both steps, as one big step has it. Where its mean is given, that of the second step.
+                    Some(first) if order == 0 || self.takes[i] > 0 => {
+                        let both = Span { start: first.start, end: part.end, h: first.h + part.h };
+                        self.follow(i, signal, both, order);
+                        self.held.shift(i..i + 1, first.h);
+                    }
+                    _ => self.follow(i, signal, part, order),
+                }
             }
+        }
+    }
+
+    /// Inputs whose subsystem is given less than the polynomial, once per step, go on as they were given in the `first` step. Means and
+    /// sub-steps sample the same polynomial later, and so do others.
+    fn go_on(&mut self, range: &Range<usize>, first: Span, context: &StageContext<'_>) {
+        let StageContext { hold, part, .. } = *context;
+        if context.stage.parts > 1 || hold.orders_vary() {
+            return;
+        }
+        for i in range.clone().filter(|&i| self.takes[i] < hold.orders()[i].min(2)) {
+            hold.eval(&self.history, first, i..i + 1, &mut self.held);
+            if let Some(derivatives) = &self.derivatives {
+                derivatives.hold(&self.history, first, i..i + 1, hold, &self.takes, &mut self.held);
+            }
+            self.held.shift(i..i + 1, part.start - first.start);
         }
     }
 

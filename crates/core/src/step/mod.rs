@@ -3,6 +3,7 @@
 //! end; `pair` makes two steps beside a big one.
 
 mod record;
+mod mean_defect;
 mod schedule;
 mod inputs;
 mod sweep;

@@ -2,10 +2,13 @@
 
 use super::inputs::Exchange;
 use super::record::{Big, BufferNeeds, Doubled, StepRecord};
+use super::schedule::{Schedule, Stage};
 use crate::checkpoint::Checkpoint;
-use crate::estimator::{BigStep, ErrorEstimator};
+use crate::estimator::BigStep;
 use crate::feed_through::Reached;
+use crate::hold::{HeldInputs, Hold};
 use crate::network::Network;
+use crate::run::Policies;
 use crate::time::history::{History, NODES};
 
 /// What a pair of steps needs. All of it is allocated once.
@@ -21,10 +24,15 @@ pub(crate) struct Pair {
     nodes: Nodes,
     counts: Vec<u8>,
     is_whole: bool,
+    /// The first small step is also the first half of the modified big step, which goes on from its end: three steps of work
+    /// instead of four.
+    pub shares: bool,
     /// The big steps and the first small step are made: the second may be compared.
     complete: bool,
     /// The first small step, kept until the pair is decided.
     pub first: StepRecord,
+    /// What was held on it, while the big step goes on.
+    pub held: HeldInputs,
     /// Better outputs at the end of the pair.
     pub improved: Vec<f64>,
     /// What everybody knew before the pair.
@@ -66,13 +74,25 @@ pub(crate) enum BigPast {
     Own,
 }
 
+/// Whether the first small step is what a modified big step does in its first half: all inputs are extrapolated from the same nodes
+/// or known. Inputs that see a source in the same step, and samples of a curve at sub-steps, follow the length of the step.
+fn can_share(network: &Network, schedule: &Schedule, hold: &dyn Hold) -> bool {
+    let takes = |i: usize| network.members[network.owner_of_input[i]].capabilities.input_derivatives;
+    let follows =
+        |stage: &Stage| stage.inputs.iter().cloned().flatten().all(|i| takes(i) >= hold.orders()[i].min(2));
+    let sampled = |stage: &Stage| stage.parts > 1 && (hold.orders_vary() || !follows(stage));
+    !schedule.chained && !schedule.stages.iter().any(sampled)
+}
+
 impl Pair {
     /// Buffers, if an estimator needs big steps.
     pub fn wanted(
         network: &Network,
-        estimators: &[Box<dyn ErrorEstimator>],
+        policies: &Policies,
+        held: &HeldInputs,
         needs: &BufferNeeds,
     ) -> Option<Box<Self>> {
+        let Policies { estimators, schedule, extrapolation, .. } = policies;
         let wants = |kind| estimators.iter().any(|e| e.big_step() == Some(kind));
         let (nu, ny) = (network.n_inputs, network.n_outputs);
         let big = |kind| wants(kind).then(|| BigOutcome { y: vec![0.0; ny], nodes: Nodes::default() });
@@ -81,15 +101,17 @@ impl Pair {
             return None;
         }
         Some(Box::new(Pair {
-            classic,
-            modified,
             ends: History::new(nu),
             start: 0.0,
             nodes: Nodes::default(),
             counts: vec![0; nu],
             is_whole: true,
+            shares: modified.is_some() && can_share(network, schedule, extrapolation.as_ref()),
             complete: false,
+            classic,
+            modified,
             first: StepRecord::new(network, needs),
+            held: held.clone(),
             improved: vec![0.0; ny],
             checkpoint: Checkpoint::default(),
         }))
@@ -109,7 +131,7 @@ impl Pair {
         }
     }
 
-    /// The big steps to be made. Classic nodes are as many as small steps have, or the orders would differ: until then, the same
+    /// The big steps to be made from the start of the pair. Classic nodes are as many as small steps have, or the orders would differ: until then, the same
     /// nodes.
     pub fn big_steps(&self, exchange: &Exchange, max_order: u8) -> [Option<(BigStep, BigPast)>; 2] {
         let wanted = usize::from(max_order) + 1;
@@ -117,7 +139,7 @@ impl Pair {
         let past = if enough { BigPast::Ends } else { BigPast::Own };
         [
             self.classic.as_ref().map(|_| (BigStep::Classic, past)),
-            self.modified.as_ref().map(|_| (BigStep::Modified, BigPast::Own)),
+            self.modified.as_ref().filter(|_| !self.shares).map(|_| (BigStep::Modified, BigPast::Own)),
         ]
     }
 

@@ -1,5 +1,6 @@
 //! What a step was: the one place that owns its values, and the view of it that policies and observers get.
 
+use super::mean_defect::MeanDefect;
 use crate::correction::CorrectionState;
 use crate::energy::{BondFlow, Bonds, PortFlow};
 use crate::estimator::{Estimate, Tells};
@@ -37,6 +38,8 @@ pub struct StepRecord {
     pub(crate) gains_known: bool,
     /// How far `fresh` is from what holds of every order predicted, if a policy asks for it.
     pub(crate) defects: Option<HoldDefects>,
+    /// What inputs lacked in the mean over the step, if a policy asks for it.
+    pub(crate) mean_defect: Option<MeanDefect>,
     /// The order with which each input was held; empty if no policy asks for it.
     pub(crate) held_order: Vec<u8>,
     /// The orders may be others than in the step before.
@@ -64,6 +67,7 @@ pub(crate) struct BufferNeeds {
     pub corrections: bool,
     pub rereads: bool,
     pub defects: bool,
+    pub mean_defects: bool,
     pub means: bool,
     pub estimators: usize,
     /// Errors that are recorded one by one.
@@ -91,6 +95,7 @@ impl StepRecord {
             gains: vec![0.0; network.feed_through.len()],
             gains_known: false,
             defects: needs.defects.then(|| HoldDefects::new(nu)),
+            mean_defect: needs.mean_defects.then(|| MeanDefect::new(network)),
             held_order: vec![0; if needs.corrections { nu } else { 0 }],
             order_changed: false,
             order_settled: false,
@@ -149,6 +154,7 @@ impl StepRecord {
             wiring: &network.wiring,
             feed_through: self.gains_known.then_some(&self.gains[..]),
             defects: self.defects.as_ref(),
+            mean_defect: self.mean_defect.as_ref().map(|mean| &mean.defect[..]),
             held_order: self.order_changed.then_some(&self.held_order[..]),
             external: &network.is_external,
             doubled,
@@ -188,6 +194,8 @@ pub struct StepView<'a> {
     pub feed_through: Option<&'a [f64]>,
     /// How far `fresh` is from what holds of every order predicted, if a policy asked for it.
     pub defects: Option<&'a HoldDefects>,
+    /// `(1/h) ∫ (L y − ũ) dτ` over the step, from all outputs that are known inside it, with corrected inputs; if a policy asked for it.
+    pub mean_defect: Option<&'a [f64]>,
     /// The order with which each input was really held, if a policy asked for it and it changed since the last step.
     pub held_order: Option<&'a [u8]>,
     /// Inputs that follow known signals: their jumps are not errors.

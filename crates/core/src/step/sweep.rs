@@ -31,6 +31,8 @@ pub(crate) struct Sweep<'a> {
     pub workers: Option<&'a mut Workers>,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
+    /// The step before, if what was held on it goes on.
+    pub onward: Option<Span>,
 }
 
 impl Sweep<'_> {
@@ -48,17 +50,21 @@ impl Sweep<'_> {
             exchange.begin_sweep(schedule);
         }
         meter.begin(&mut record.ports);
+        record.mean_defect.iter_mut().for_each(|mean| mean.begin());
         record.announced = f64::INFINITY;
         record.eventful.clear();
         for stage in &schedule.stages {
             let part = record.span.part(stage.part, stage.parts);
-            let context = StageContext { network, schedule, stage, hold: self.hold, span: record.span, part };
+            let (hold, span, onward) = (self.hold, record.span, self.onward);
+            let context = StageContext { network, schedule, stage, hold, span, part, onward };
             exchange.write_inputs(&context, record);
             if let Some(correction) = self.correction {
                 exchange.correct(correction, &context, record);
             }
             let before = if stage.part == 0 { &record.y_prev } else { &record.y_step };
             meter.open(&network.bonds, &stage.members, &exchange.held, part.h, before);
+            record.mean_defect.iter_mut().for_each(|mean| mean.hold(stage, part.h, &exchange.held));
+            record.see_inside(stage, part.h, true);
             let outcome = self.advance(network, stage, part, &exchange.held, record)?;
             match outcome.early {
                 Some((member, reached)) if !outcome.terminated => {
@@ -76,6 +82,7 @@ impl Sweep<'_> {
             if !self.allow_nonfinite {
                 check_finite(stage, &record.y_step, part)?;
             }
+            record.see_inside(stage, part.h, false);
             if stage.parts > 1 {
                 meter.sub_step(&network.bonds, &stage.members, &exchange.held, part, record);
             }

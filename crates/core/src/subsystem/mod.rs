@@ -158,7 +158,8 @@ impl std::error::Error for SubsystemError {}
 /// Anything that advances in time. Called by one thread at a time; `advance` maybe by another one than the rest.
 ///
 /// The order of calls: `bind`, `enter`, a mixture of `evaluate` and `feed_through`, `start`, then any mixture of
-/// `advance`, `evaluate`, `update`, `set`, `feed_through`, `probe`, `save`, `restore`, `snapshot` and `load_snapshot`, then `finish`.
+/// `advance`, `evaluate`, `update`, `set`, `feed_through`, `probe`, `save`, `restore`, `save_second`, `restore_second`, `snapshot`
+/// and `load_snapshot`, then `finish`.
 /// `bind` may be repeated before `enter`; the last one counts.
 pub trait Subsystem: Send {
     /// Variables and capabilities; constant after construction.
@@ -222,6 +223,18 @@ pub trait Subsystem: Send {
     /// Goes back to what `save` kept, which stays valid.
     fn restore(&mut self) -> Result<(), SubsystemError> {
         Err(SubsystemError::Unsupported { call: "restore" })
+    }
+
+    /// Keeps the whole state in a second slot, beside that of `save`, which stays as it is.
+    ///
+    /// Estimates from pairs of steps use it to go back to the middle of a pair; without it they make the first half twice.
+    fn save_second(&mut self) -> Result<(), SubsystemError> {
+        Err(SubsystemError::Unsupported { call: "save_second" })
+    }
+
+    /// Goes back to what `save_second` kept, once; `restore` still leads to what `save` kept.
+    fn restore_second(&mut self) -> Result<(), SubsystemError> {
+        Err(SubsystemError::Unsupported { call: "restore_second" })
     }
 
     /// The steps that follow are not saved: one that cannot be finished cannot be made again.

@@ -190,6 +190,14 @@ impl Subsystem for SharedInputs {
         self.inner.restore()
     }
 
+    fn save_second(&mut self) -> Result<(), SubsystemError> {
+        self.inner.save_second()
+    }
+
+    fn restore_second(&mut self) -> Result<(), SubsystemError> {
+        self.inner.restore_second()
+    }
+
     fn scratch(&self) -> Option<Box<dyn Subsystem>> {
         let inner = self.inner.scratch()?;
         Some(Box::new(SharedInputs::new(inner, self.shares.clone())))

@@ -43,6 +43,16 @@ pub trait Wrapper: Send {
         self.inner_mut().restore()
     }
 
+    /// See [`Subsystem::save_second`].
+    fn save_second(&mut self) -> Result<(), SubsystemError> {
+        self.inner_mut().save_second()
+    }
+
+    /// See [`Subsystem::restore_second`].
+    fn restore_second(&mut self) -> Result<(), SubsystemError> {
+        self.inner_mut().restore_second()
+    }
+
     /// See [`Subsystem::release`].
     fn release(&mut self) {
         self.inner_mut().release();
@@ -119,6 +129,14 @@ impl<T: Wrapper> Subsystem for T {
 
     fn restore(&mut self) -> Result<(), SubsystemError> {
         Wrapper::restore(self)
+    }
+
+    fn save_second(&mut self) -> Result<(), SubsystemError> {
+        Wrapper::save_second(self)
+    }
+
+    fn restore_second(&mut self) -> Result<(), SubsystemError> {
+        Wrapper::restore_second(self)
     }
 
     fn release(&mut self) {

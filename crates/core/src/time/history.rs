@@ -2,10 +2,10 @@
 
 use crate::checkpoint::{Checkpoint, Checkpointed};
 
-/// How many nodes are kept: a second-order hold needs three.
-pub const NODES: usize = 3;
+/// How many nodes are kept: a third-order hold needs four.
+pub const NODES: usize = 4;
 
-/// Up to three nodes, the newest first. Adding one moves no data and allocates nothing.
+/// Up to four nodes, the newest first. Adding one moves no data and allocates nothing.
 ///
 /// After an event some signals have fewer nodes that count than others. Their older values are replaced so that polynomials through
 /// all nodes are of the order that the true ones allow: so extrapolation needs no case distinction.
@@ -29,7 +29,7 @@ enum Past {
     Whole,
     /// Nothing before the last event.
     Jumped,
-    /// A line at most, before the last event.
+    /// A line at most before the last event, and what is known since.
     Bent,
 }
 
@@ -45,7 +45,7 @@ pub enum Break {
 impl History {
     /// An empty history of `n` signals.
     pub fn new(n: usize) -> Self {
-        let values = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
+        let values = std::array::from_fn(|_| vec![0.0; n]);
         let broken = Vec::with_capacity(n);
         History { times: [0.0; NODES], values, len: 0, broken, since: 0, state: vec![Past::Whole; n] }
     }
@@ -80,7 +80,7 @@ impl History {
         match self.state[i] {
             Past::Whole => self.len,
             Past::Jumped => self.len.min(1 + self.since),
-            Past::Bent => self.len.min(2),
+            Past::Bent => self.len.min(2.max(1 + self.since)),
         }
     }
 
@@ -101,30 +101,41 @@ impl History {
         }
     }
 
-    /// A node more after an event: what was a constant becomes a line, and then everything is whole.
+    /// A node more after an event: what was a constant becomes a line, then a parabola, and then everything is whole.
     #[cold]
     fn heal(&mut self) {
         self.since += 1;
-        if self.since == 1 && self.len == NODES {
+        if self.since + 1 < NODES {
             for k in 0..self.broken.len() {
-                self.straighten(self.broken[k] as usize);
+                self.smooth(self.broken[k] as usize, 1 + self.since);
             }
-        } else if self.since > 1 {
-            self.broken.iter().for_each(|&i| self.state[i as usize] = Past::Whole);
-            self.broken.clear();
+        } else {
+            self.mend();
         }
     }
 
-    /// Puts the oldest of three nodes on the line through the others: a parabola becomes a line.
-    fn straighten(&mut self, i: usize) {
-        let [t0, t1, t2] = self.times;
-        let [newest, before, oldest] = &mut self.values;
-        oldest[i] = before[i] + (newest[i] - before[i]) * ((t2 - t1) / (t0 - t1));
+    /// Puts all but the newest `count` nodes on the polynomial through these: a line for two, a parabola for three.
+    fn smooth(&mut self, i: usize, count: usize) {
+        let t = self.times;
+        for old in count..self.len {
+            let weight = |k: usize| {
+                let others = (0..count).filter(|&j| j != k);
+                others.map(|j| (t[old] - t[j]) / (t[k] - t[j])).product::<f64>()
+            };
+            self.values[old][i] = match count {
+                // As exact as it can be where both are equal.
+                2 => {
+                    let (newest, before) = (self.values[0][i], self.values[1][i]);
+                    before + (newest - before) * ((t[old] - t[1]) / (t[0] - t[1]))
+                }
+                _ => (0..count).map(|k| weight(k) * self.values[k][i]).sum(),
+            };
+        }
     }
 
     /// After an event at the newest node some `signals`, each named once, are broken; see [`Break`]. A sharp break makes polynomials
-    /// of every order constants, and lines after the next node; a soft one makes them lines until there are three nodes after
-    /// the event. All other signals go on as if nothing had happened.
+    /// of every order constants, lines after the next node, and parabolas after another one; a soft one makes them lines until there are
+    /// three nodes after the event. All other signals go on as if nothing had happened.
     pub fn restart_some(&mut self, signals: &[(u32, Break)]) {
         // What an event before has broken is broken again, since its list is given up.
         for k in 0..self.broken.len() {
@@ -146,8 +157,8 @@ impl History {
             if self.state[i] == Past::Jumped {
                 let [newest, older @ ..] = &mut self.values;
                 older.iter_mut().for_each(|values| values[i] = newest[i]);
-            } else if self.len == NODES {
-                self.straighten(i);
+            } else {
+                self.smooth(i, 2);
             }
         }
     }
@@ -238,7 +249,8 @@ impl Checkpointed for History {
 mod tests {
     use super::*;
 
-    /// Three parabolas: one jumps at t = 2, one bends there, one goes on. With three nodes after the event all are parabolas again.
+    /// Three parabolas: one jumps at t = 2, one bends there, one goes on. With three nodes after the event all are parabolas again, with
+    /// four nothing is left of it.
     #[test]
     fn after_an_event_the_past_is_forgotten_where_it_has_to_be() {
         let smooth = |t: f64| t * t;
@@ -257,10 +269,12 @@ mod tests {
         push(&mut history, 3.0);
         let after = [[9.0, 4.0, 1.0], [9.0, 4.0, -1.0], [1.0, 6.0, 11.0]];
         assert_eq!([0, 1, 2].map(|i| nodes(&history, i)), after);
-        assert_eq!(counts(&history), [3, 2, 2]);
+        assert_eq!(counts(&history), [4, 2, 2]);
         push(&mut history, 4.0);
         assert_eq!((nodes(&history, 1), nodes(&history, 2)), ([16.0, 9.0, 4.0], [-6.0, 1.0, 6.0]));
-        assert_eq!(counts(&history), [3; 3]);
+        assert_eq!(counts(&history), [4, 3, 3]);
+        push(&mut history, 5.0);
+        assert_eq!(counts(&history), [4; 3]);
         // An event at the very start leaves nothing behind.
         history.clear();
         push(&mut history, 2.0);

@@ -74,6 +74,8 @@ pub struct Block {
     start: State,
     now: State,
     saved: State,
+    second: State,
+    has_second: bool,
     bound_inputs: Vec<usize>,
     bound_outputs: Vec<usize>,
     probes: Vec<usize>,
@@ -125,6 +127,8 @@ impl Block {
             micro: 4,
             now: start.clone(),
             saved: start.clone(),
+            second: start.clone(),
+            has_second: true,
             start,
             bound_inputs: Vec::new(),
             bound_outputs: Vec::new(),
@@ -241,6 +245,12 @@ impl Block {
     /// It refuses steps that are longer.
     pub fn refusing_above(mut self, h: f64) -> Self {
         self.refuses_above = h;
+        self
+    }
+
+    /// It keeps one state only.
+    pub fn without_second_slot(mut self) -> Self {
+        self.has_second = false;
         self
     }
 
@@ -445,6 +455,19 @@ impl Subsystem for Block {
 
     fn restore(&mut self) -> Result<(), SubsystemError> {
         self.now.clone_from(&self.saved);
+        Ok(())
+    }
+
+    fn save_second(&mut self) -> Result<(), SubsystemError> {
+        if !self.has_second {
+            return Err(SubsystemError::Unsupported { call: "save_second" });
+        }
+        self.second.clone_from(&self.now);
+        Ok(())
+    }
+
+    fn restore_second(&mut self) -> Result<(), SubsystemError> {
+        self.now.clone_from(&self.second);
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 use super::{Correction, Method, effort_sides};
 use powerbond_core::controller::{Fixed, Pi, Rejecting, StepBounds, StepController};
 use powerbond_core::correction::{
-    EffortSide, EnergyCorrection, Flow, Form, GiveBack, InputCorrection, Nepce, ResidualInputs, StepRatio,
-    ZetaRule,
+    DefectRule, EffortSide, EnergyCorrection, Flow, Form, GiveBack, InputCorrection, Nepce, ResidualInputs,
+    StepRatio, ZetaRule,
 };
 use powerbond_core::estimator::{
     BigStep, Energy, ErrorEstimator, Jump, OutputTolerance, Predictor, Residual, Richardson, Steering,
@@ -60,6 +60,7 @@ pub const CORRECTIONS: &[Row<Make<dyn InputCorrection>>] = &[
     },
     Row { name: "nepce", make: |case| Box::new(case.nepce(0.5, false)) },
     Row { name: "nepce, model", make: |case| Box::new(case.nepce(0.5, true)) },
+    Row { name: "nepce, mean", make: |case| Box::new(case.mean_nepce(0.5)) },
     Row { name: "nepce, gated", make: |case| Box::new(case.gated_nepce(0.5)) },
     Row { name: "energy, power", make: |case| Box::new(case.energy_correction(Form::Power)) },
     Row { name: "energy, difference", make: |case| Box::new(case.energy_correction(Form::Difference)) },
@@ -236,6 +237,12 @@ impl Case<'_> {
     fn nepce(&self, alpha: f64, uses: bool) -> Nepce {
         let uses = vec![uses; self.network.feed_through.len()];
         Nepce::new(self.network, vec![alpha; self.network.n_inputs], StepRatio::Growth, &uses)
+    }
+
+    fn mean_nepce(&self, alpha: f64) -> Nepce {
+        let mut nepce = self.nepce(alpha, true);
+        nepce.rule = DefectRule::Mean;
+        nepce
     }
 
     fn gated_nepce(&self, alpha: f64) -> Nepce {

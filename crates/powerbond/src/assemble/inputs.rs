@@ -3,6 +3,7 @@
 use super::Coupled;
 use crate::Error;
 use crate::catalogue::is_discrete;
+use powerbond_core::hold::followed as hold_followed;
 use powerbond_core::network::{NameIndex, Network, VariableName};
 use powerbond_core::suggest::hint;
 
@@ -46,10 +47,11 @@ impl Coupled<'_> {
         for (i, &order) in holds.iter().enumerate() {
             let owner = network.owner_of_input[i];
             let takes = network.members[owner].capabilities.input_derivatives;
-            if order > takes && network.wiring.is_coupled(i) && rates[owner] == 1 {
+            let used = hold_followed(order, takes);
+            if order > used && network.wiring.is_coupled(i) && rates[owner] == 1 {
                 warnings.push(format!(
                     "`{}`: hold order {order} is not supported, because `{}` takes {takes} input derivative(s); \
-                     order {takes} is used",
+                     order {used} is used",
                     names.inputs[i], names.subsystems[owner]
                 ));
             }
@@ -69,6 +71,13 @@ impl Coupled<'_> {
             (0..network.n_inputs).filter(|&i| holds[i] > 0 && network.wiring.is_coupled(i)).collect();
         if sloped.is_empty() {
             let message = "`slopes = \"outputs\"` needs a hold of order 1 or 2; set `hold = 1` or 2";
+            return Err(Error::input(place, message));
+        }
+        if let Some(&i) = sloped.iter().find(|&&i| holds[i] > 2) {
+            let message = format!(
+                "`slopes = \"outputs\"` needs a hold of order 1 or 2, and `{}` has {}; set `hold = 2`",
+                names.inputs[i], holds[i]
+            );
             return Err(Error::input(place, message));
         }
         let gives = |s: usize| network.members[s].capabilities.output_derivatives > 0;
@@ -93,7 +102,11 @@ impl Coupled<'_> {
 /// The hold order that the subsystem of an input follows: within a macro step by derivatives or in sub-steps.
 pub(super) fn followed(network: &Network, rates: &[u32], input: usize, order: u8) -> u8 {
     let owner = network.owner_of_input[input];
-    if rates[owner] > 1 { order } else { order.min(network.members[owner].capabilities.input_derivatives) }
+    if rates[owner] > 1 {
+        order
+    } else {
+        hold_followed(order, network.members[owner].capabilities.input_derivatives)
+    }
 }
 
 /// For every input the one that carries the same quantity the other way between the same two subsystems.

@@ -6,21 +6,24 @@ use powerbond_core::hold::{Dithered, Hold, Polynomial, VariableOrder};
 /// How inputs are held over a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldOrder {
-    /// With the polynomial of this order, 0 to 2, through their last values.
+    /// With the polynomial of this order, 0 to 3, through their last values.
     Fixed(u8),
     /// With the order, 0 to 2, whose prediction defects were the smallest.
     Variable,
 }
 
 /// The highest order.
-pub const MAX_ORDER: u8 = 2;
+pub const MAX_ORDER: u8 = 3;
+
+/// The highest order that is chosen where it varies.
+const MAX_VARIABLE: u8 = 2;
 
 impl HoldOrder {
     /// The order; the highest one if it varies.
     pub fn max(self) -> u8 {
         match self {
             HoldOrder::Fixed(order) => order,
-            HoldOrder::Variable => MAX_ORDER,
+            HoldOrder::Variable => MAX_VARIABLE,
         }
     }
 
@@ -34,7 +37,8 @@ impl HoldOrder {
         match self {
             HoldOrder::Fixed(0) => &ZERO,
             HoldOrder::Fixed(1) => &FIRST,
-            HoldOrder::Fixed(_) => &SECOND,
+            HoldOrder::Fixed(2) => &SECOND,
+            HoldOrder::Fixed(_) => &THIRD,
             HoldOrder::Variable => &VARIABLE,
         }
     }
@@ -84,6 +88,17 @@ pub const SECOND: Entry = Entry {
     paper: "arnold2013 eq. 9",
     uses: Some((Ability::InputDerivatives(2), Without::LowerOrder)),
     plain: || Box::new(Order(&SECOND)),
+    ..ZERO
+};
+
+/// Order 3.
+pub const THIRD: Entry = Entry {
+    name: "3",
+    about: "third-order hold: cubic through the last four values at their true times, handed over as a parabola with the \
+            same integral",
+    paper: "arnold2013 eq. 9",
+    uses: Some((Ability::InputDerivatives(2), Without::LowerOrder)),
+    plain: || Box::new(Order(&THIRD)),
     ..ZERO
 };
 

@@ -48,6 +48,7 @@ pub const ALL: &[Entry] = &[
     holds::ZERO,
     holds::FIRST,
     holds::SECOND,
+    holds::THIRD,
     holds::VARIABLE,
     corrections::NONE,
     corrections::GIVE_BACK,

@@ -57,6 +57,7 @@ pub fn play(observer: &mut dyn Observer, points: impl IntoIterator<Item = (Point
                     wiring: &wiring,
                     feed_through: None,
                     defects: None,
+                    mean_defect: None,
                     held_order: None,
                     external: &[],
                     doubled: None,

@@ -5,7 +5,7 @@ use crate::catalogue::{
     Context, Domain, Entry, Kind, Knob, KnobField, KnobValue, Make, PerVariable, Word, Written, is_discrete,
     knobs,
 };
-use powerbond_core::correction::{self, InputCorrection, StepRatio};
+use powerbond_core::correction::{self, DefectRule, InputCorrection, StepRatio};
 use powerbond_core::feed_through::{FeedThroughPair, GainSource};
 use powerbond_core::network::{NameIndex, Names, Network};
 use powerbond_core::suggest::hint;
@@ -31,6 +31,14 @@ pub const NEPCE: Entry = Entry {
             unit: "",
             about: "∂y/∂u: ignored, from the models, identified during the run, or a table `\"sub.output/sub.input\" \
                     = number`",
+        },
+        Knob {
+            name: "quadrature",
+            domain: Domain::Choice(&["end", "mean"]),
+            rule: None,
+            unit: "",
+            about: "the defect of a step: at its end (the papers' tables), or its mean over all outputs that are known \
+                    inside the step (eq. 11)",
         },
         Knob {
             name: "gated",
@@ -62,13 +70,15 @@ pub struct Nepce {
     pub alpha: Option<PerVariable>,
     /// Where ∂y/∂u comes from.
     pub feed_through: Gains,
+    /// What the defect of a step is.
+    pub quadrature: DefectRule,
     /// `alpha` is weighed with the correlation of neighbouring defects.
     pub gated: bool,
     /// How it scales when the step changes.
     pub step_ratio: StepRatio,
 }
 
-knobs!(Nepce, NEPCE, alpha, feed_through, gated, step_ratio);
+knobs!(Nepce, NEPCE, alpha, feed_through, quadrature, gated, step_ratio);
 
 /// Where ∂y/∂u comes from.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,6 +124,10 @@ impl Word for StepRatio {
         &[("growth", StepRatio::Growth), ("none", StepRatio::None), ("literal", StepRatio::Literal)];
 }
 
+impl Word for DefectRule {
+    const WORDS: &'static [(&'static str, Self)] = &[("end", DefectRule::End), ("mean", DefectRule::Mean)];
+}
+
 impl Make<Option<Box<dyn InputCorrection>>> for Nepce {
     fn make(
         &mut self,
@@ -134,6 +148,7 @@ impl Make<Option<Box<dyn InputCorrection>>> for Nepce {
         }
         let uses = self.uses_feed_through(written, context)?;
         let mut nepce = correction::Nepce::new(context.network, alpha, self.step_ratio, &uses);
+        nepce.rule = self.quadrature;
         nepce.set_gated(self.gated);
         Ok(Some(Box::new(nepce)))
     }

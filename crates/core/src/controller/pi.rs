@@ -287,6 +287,48 @@ mod tests {
         assert_eq!(next(&mut c, 0.0), 1.5e-3, "and later zeros count as always");
     }
 
+    /// Usual steps of 1 ms, then a jump with a norm of 1000 whatever the step: it is rejected while 1000 h > 10 · 1 ms, by hand at 1, 0.2
+    /// and 0.04 ms, and accepted at 8 µs.
+    #[test]
+    fn a_jump_is_rejected_until_it_does_the_harm_of_ten_usual_steps() {
+        let mut c = Pi { rejects_jumps: true, ..Pi::ecco(1e-3, LIMITS) };
+        let decide = |c: &mut Pi, norm: f64, h: f64| c.decide(Estimate::new(norm, 2.0), h, Retry::Possible);
+        for _ in 0..10 {
+            decide(&mut c, 1.0, 1e-3);
+        }
+        let mut h = 1e-3;
+        let mut tried = Vec::new();
+        let next = loop {
+            tried.push(h);
+            match decide(&mut c, 1000.0, h) {
+                Decision::Reject { retry_h } => h = retry_h,
+                Decision::Accept { next_h } => break next_h,
+            }
+        };
+        assert_eq!(tried.len(), 4, "{tried:?}");
+        assert!((tried[3] - 8e-6).abs() < 1e-18 && c.has_located());
+        assert_eq!(next, 1e-3, "what comes after it is a matter of the event");
+        // Between a rejection and the jump steps do not grow.
+        assert!(matches!(decide(&mut c, 1000.0, 1e-3), Decision::Reject { .. }));
+        assert_eq!(decide(&mut c, 1e-3, 2e-4), Decision::Accept { next_h: 2e-4 });
+        assert!(!c.has_located());
+    }
+
+    /// Where every step is over a jump, 20 are rejected at once and one for every four steps after that.
+    #[test]
+    fn not_everything_is_rejected() {
+        let mut c = Pi { rejects_jumps: true, ..Pi::ecco(1e-3, LIMITS) };
+        c.decide(Estimate::new(1.0, 2.0), 1e-3, Retry::Possible);
+        let (mut accepted, mut rejected) = (0, 0);
+        while accepted < 400 {
+            match c.decide(Estimate::new(1e5, 2.0), 1e-3, Retry::Possible) {
+                Decision::Reject { .. } => rejected += 1,
+                Decision::Accept { .. } => accepted += 1,
+            }
+        }
+        assert_eq!(rejected, 20 + 399 / 4);
+    }
+
     #[test]
     fn an_older_error_decides_one_step_later() {
         let mut c = Pi { age: 1, ..Pi::integral(1e-3, LIMITS) };

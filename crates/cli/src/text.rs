@@ -123,7 +123,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
     let is_number = |cell: &&String| {
         let digits = cell.trim_start_matches(['+', '-', '−', '±', '<', '>', '≤', '≥', '≈', '×', ' ']);
         // Sentences may begin with a number, too.
-        digits.starts_with(|c: char| c.is_ascii_digit()) && cell.split(' ').count() <= 4
+        digits.starts_with(|c: char| c.is_ascii_digit()) && cell.split(' ').count() <= 5
     };
     let numbers = |c: usize| {
         let cells = rows.iter().skip(1).filter_map(|row| row.get(c)).filter(|cell| !cell.is_empty());

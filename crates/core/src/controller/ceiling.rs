@@ -94,13 +94,17 @@ impl Ceiling {
         ANGLE / self.omega * (1.0 + seen * seen)
     }
 
+    /// Whether the run is in its opening.
+    pub fn is_opening(&self) -> bool {
+        self.elapsed < Self::OPENING * self.least
+    }
+
     /// The shortest step that makes sense now, in s: an input that is wrong by all of its range for that long changes what it has moved
     /// so far by 1e-7. Where inputs jump all the time, shorter steps would only make them jump more often. With noise, tiny steps say
     /// nothing about the motion: they are no shorter than 1e-4 of those at rest.
     pub fn shortest(&self) -> f64 {
         let with_noise = if self.is_noisy { LEAST_WITH_NOISE * self.rest } else { 0.0 };
-        let begins = self.elapsed < Self::OPENING * self.least;
-        let at_least = if begins { START * self.elapsed } else { self.least };
+        let at_least = if self.is_opening() { START * self.elapsed } else { self.least };
         (LEAST * self.elapsed).max(with_noise).max(at_least)
     }
 

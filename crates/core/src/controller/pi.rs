@@ -59,7 +59,7 @@ impl Jumps {
     const NONE: Jumps = Jumps { usual: 0.0, ahead: 0.0, located: false, credit: MOST_CREDIT };
 
     fn should_reject(&self, norm: f64, h: f64) -> bool {
-        norm > SUDDEN && norm * h > SUDDEN * self.usual && self.usual > 0.0 && self.credit >= 1.0
+        is_jump(norm) && norm * h > SUDDEN * self.usual && self.usual > 0.0 && self.credit >= 1.0
     }
 
     fn reject(&mut self, h: f64) {
@@ -69,14 +69,19 @@ impl Jumps {
 
     fn accept(&mut self, norm: f64, h: f64) {
         self.credit = (self.credit + EARNED).min(MOST_CREDIT);
-        self.located = norm > SUDDEN && self.ahead > 0.0;
-        if norm > SUDDEN {
-            self.ahead = 0.0;
-        } else {
+        self.located = is_jump(norm) && self.ahead > 0.0;
+        if norm <= SUDDEN {
             self.ahead = (self.ahead - h).max(0.0);
             self.usual = h.max(USUAL_DECAY * self.usual);
+        } else {
+            self.ahead = 0.0;
         }
     }
+}
+
+/// What is not a number, or infinite, is nothing that shorter steps get across.
+fn is_jump(norm: f64) -> bool {
+    norm > SUDDEN && norm.is_finite()
 }
 
 /// An error of this size ends the opening.
@@ -191,13 +196,11 @@ impl StepController for Pi {
         let [last, before_last] = self.past;
         let e = if estimate.norm.is_nan() { f64::INFINITY } else { estimate.norm.ln() };
         if self.rejects_jumps {
-            // A step that is not a number is none to accept.
-            let norm = if estimate.norm.is_nan() { f64::INFINITY } else { estimate.norm };
-            if retry == Retry::Possible && self.jumps.should_reject(norm, h) {
+            if retry == Retry::Possible && self.jumps.should_reject(estimate.norm, h) {
                 self.jumps.reject(h);
                 return Decision::Reject { retry_h: (RETRY_SHARE * h).max(self.limits.min_step) };
             }
-            self.jumps.accept(norm, h);
+            self.jumps.accept(estimate.norm, h);
             if self.jumps.located {
                 self.past = [0.0; 2];
                 return Decision::Accept { next_h: self.jumps.usual };

@@ -1,7 +1,7 @@
 //! A step until it stands: attempts, estimates, decisions, and going back.
 
 use super::{Engine, StartUp};
-use crate::controller::{Decision, Retry};
+use crate::controller::{Ceiling, Decision, Retry};
 use crate::error::RunError;
 use crate::estimator::Estimate;
 use crate::network::Network;
@@ -143,7 +143,8 @@ impl Engine {
             return Decision::Accept { next_h: self.wish };
         }
         // Norms that still find their scales are no reason to go back.
-        let settles = self.policies.is_warming_up() && !self.policies.controller.trusts_warm_up();
+        let warms_up = self.policies.is_warming_up() && !self.policies.controller.trusts_warm_up();
+        let settles = warms_up || self.policies.ceiling.as_ref().is_some_and(Ceiling::is_opening);
         let retry = if settles { Retry::Impossible } else { retry };
         self.policies.controller.decide(estimate, proposal.span.h, retry)
     }

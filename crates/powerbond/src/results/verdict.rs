@@ -4,8 +4,8 @@ use super::summary::BondSummary;
 use super::verification::Verification;
 use crate::assemble::Assembled;
 use crate::catalogue;
-use crate::catalogue::Refresh;
 use crate::catalogue::holds::HoldOrder;
+use crate::catalogue::{Class, Refresh};
 use crate::number::{percent, short};
 use crate::system::{System, Verify};
 use powerbond_core::observe::verdict::{Findings, InputFindings, VerdictLimits, Word};
@@ -175,10 +175,11 @@ pub fn verdict(
         _ => decided,
     };
     let known = total.is_finite() && enough && judged;
+    let [low, high] = typical_range(system, assembled);
     let estimate = ErrorEstimate {
         estimate: known.then_some(total),
-        low: known.then_some(BAR[0] * total),
-        high: known.then_some(BAR[1] * total),
+        low: known.then_some(low * total),
+        high: known.then_some(high * total),
         coupling: known.then(|| findings.error()),
         own: own
             .found
@@ -204,8 +205,16 @@ pub fn verdict(
 /// The word where there is nothing to judge.
 pub const NOT_JUDGED: &str = "not judged";
 
-/// The typical range over the estimate, and the share of errors inside that was measured; docs/accuracy.md says on what.
-const BAR: [f64; 2] = [1.0 / 15.0, 6.0];
+/// The typical range over the estimate, by what the subsystems can do; docs/accuracy.md says how many errors were inside, and on what.
+fn typical_range(system: &System, assembled: &Assembled) -> [f64; 2] {
+    let members = assembled.engine.network().members.iter().zip(&assembled.classes);
+    let mut coupled = members.filter(|(member, _)| !member.inputs.is_empty()).map(|(_, class)| class);
+    match system.method.is_steered_by_jumps() {
+        true if coupled.all(|class| matches!(class, Class::A | Class::B)) => [1.0 / 60.0, 4.0],
+        true => [1.0 / 60.0, 8.0],
+        false => [1.0 / 15.0, 6.0],
+    }
+}
 
 /// Whether anything is coupled and has moved.
 fn is_judged(findings: &Findings) -> bool {

@@ -9,7 +9,7 @@ use crate::system::{MadeOf, Record, SimulatorSpec, System};
 use powerbond_core::network::{NameIndex, Names, Network, NetworkBuilder, VariableName};
 use powerbond_core::subsystem::{Causality, Digits, Subsystem};
 use powerbond_core::suggest::hint;
-use powerbond_fmi::description::{self as fmi, Variability, Variable};
+use powerbond_fmi::description::{self as fmi, ModelDescription, Variability};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -50,30 +50,35 @@ fn by_default<'a>(
     builder: &'a NetworkBuilder,
 ) -> impl Iterator<Item = VariableName> + 'a {
     let specs = system.specs();
+    let alone = system.without_outputs();
     builder.subsystems().flat_map(move |(name, simulator)| {
         let spec = specs.place(name).map(|s| &system.subsystems[s].simulator);
         let all = !matches!(spec, Some(SimulatorSpec::Fmu(..)));
         let variables = simulator.info().variables.iter().filter(|v| v.digits != Digits::Rest);
-        let recorded =
-            variables.filter(move |v| all || v.causality != Causality::Local || system.shows(&v.name));
+        let changes = move |name: &str| alone.is_some_and(|description| is_changing_local(description, name));
+        let recorded = variables.filter(move |v| all || v.causality != Causality::Local || changes(&v.name));
         recorded.map(move |v| VariableName::new(name, &v.name))
     })
 }
 
+/// Whether a variable of an FMU is local and may change during a run.
+fn is_changing_local(description: &ModelDescription, name: &str) -> bool {
+    let variable = description.find(name).map(|v| &description.variables[v]);
+    variable.is_some_and(|v| {
+        v.causality == fmi::Causality::Local
+            && matches!(v.variability, Variability::Continuous | Variability::Discrete)
+    })
+}
+
 impl System {
-    /// Whether a local variable is all that there is to see: of an FMU that is run alone and has no outputs, what may change. Those
-    /// with very many are asked for by name.
-    fn shows(&self, variable: &str) -> bool {
+    /// The description of an FMU that is run alone and has no outputs: local variables are all that there is to see. Those with very many
+    /// are asked for by name.
+    fn without_outputs(&self) -> Option<&ModelDescription> {
         const MANY: usize = 1000;
-        let MadeOf::Fmu(contents) = &self.made_of else { return false };
+        let MadeOf::Fmu(contents) = &self.made_of else { return None };
         let variables = &contents.description().variables;
-        let changes = |v: &Variable| {
-            v.causality == fmi::Causality::Local
-                && matches!(v.variability, Variability::Continuous | Variability::Discrete)
-        };
-        variables.len() <= MANY
-            && variables.iter().all(|v| v.causality != fmi::Causality::Output)
-            && contents.description().find(variable).is_some_and(|v| changes(&variables[v]))
+        let none = variables.len() <= MANY && variables.iter().all(|v| v.causality != fmi::Causality::Output);
+        none.then(|| contents.description())
     }
 }
 

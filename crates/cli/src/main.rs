@@ -43,9 +43,9 @@ Exit codes:
   0 success                  6 deadline exceeded, or hung
   1 internal error           7 no convergence or a limit exceeded
   2 wrong usage              8 output error
-  3 invalid input          129 hangup
-  4 model error            130 stopped by Ctrl-C
-  5 an FMU crashed         143 terminated";
+  3 invalid input            9 another host was lost
+  4 model error            129 hangup
+  5 an FMU crashed         130 stopped by Ctrl-C, 143 terminated";
 
 #[derive(Subcommand)]
 enum Command {
@@ -82,10 +82,13 @@ enum Command {
 }
 
 fn main() {
-    let arguments = Arguments::parse();
     // A file that grows over a limit is an error of writing, not the end of the process. Where this fails it ends it, as ever.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
+    if let Some(code) = powerbond_worker::serve(std::env::args_os()) {
+        powerbond::fmi::process::leave(code);
+    }
+    let arguments = Arguments::parse();
     // A supervisor sees by itself how its worker ends.
     if !powerbond_worker::is_worker() {
         powerbond::fmi::process::guard();
@@ -97,6 +100,7 @@ fn main() {
 
 /// Runs the command; its exit code.
 fn run(Arguments { verbose, command }: &Arguments) -> u8 {
+    powerbond::system::install(powerbond_worker::Workers::default());
     logging::begin(*verbose);
     let result = text::keep_stdout().and_then(|()| match command {
         Command::Run(arguments) => run::main(arguments, *verbose > 0),

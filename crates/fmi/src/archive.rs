@@ -39,6 +39,9 @@ impl Default for Limits {
     }
 }
 
+/// So many bytes of a library are searched for the names of others.
+const SEARCHED: u64 = 64 << 20;
+
 /// What is smaller than this may have any ratio.
 const RATIO_COUNTS_FROM: u64 = 16 << 20;
 
@@ -168,6 +171,31 @@ impl Archive {
             }
         }
         if bytes.len() as u64 > limit { Err(too_big()) } else { Ok(Some(bytes)) }
+    }
+
+    /// Whether a file in one of these folders of `binaries` names `word`: in its own name, or in its bytes, where a library has the
+    /// names of those that it needs. What cannot be read does not.
+    pub fn binaries_name(&mut self, folders: &[&str], word: &str) -> bool {
+        let is_in = |file: &mut dyn Read| {
+            let mut bytes = Vec::new();
+            file.take(SEARCHED).read_to_end(&mut bytes).is_ok()
+                && bytes.windows(word.len()).any(|part| part == word.as_bytes())
+        };
+        match &mut self.source {
+            Source::Folder(root) => folders.iter().any(|folder| {
+                let files = fs::read_dir(root.join("binaries").join(folder)).into_iter().flatten().flatten();
+                files.map(|file| file.path()).filter(|path| path.is_file()).any(|path| {
+                    path.file_name().is_some_and(|name| name.to_string_lossy().contains(word))
+                        || File::open(&path).is_ok_and(|mut file| is_in(&mut file))
+                })
+            }),
+            Source::Zip { archive, entries, .. } => entries.iter().enumerate().any(|(index, entry)| {
+                let inside = entry.name.strip_prefix("binaries/").and_then(|path| path.split_once('/'));
+                let Some((folder, file)) = inside.filter(|_| !entry.is_folder) else { return false };
+                folders.contains(&folder)
+                    && (file.contains(word) || archive.by_index(index).is_ok_and(|mut file| is_in(&mut file)))
+            }),
+        }
     }
 
     /// A folder in the archive that holds `name`, if it is not where it belongs.

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::SystemTime;
 
 /// Whether an FMU is asked to log.
@@ -109,6 +109,7 @@ pub(crate) struct Shared {
     lists: Mutex<Vec<Arc<[u32]>>>,
     probed: Mutex<Vec<(Given, Probed)>>,
     curved: Mutex<Vec<(Given, bool)>>,
+    is_python_based: OnceLock<bool>,
     instances: AtomicUsize,
 }
 
@@ -204,6 +205,7 @@ impl Fmu {
             lists: Mutex::new(Vec::new()),
             probed: Mutex::new(Vec::new()),
             curved: Mutex::new(Vec::new()),
+            is_python_based: OnceLock::new(),
             instances: AtomicUsize::new(0),
         });
         open.push((identity, Arc::downgrade(&shared)));
@@ -223,6 +225,24 @@ impl Fmu {
     /// The platforms that it has libraries for, as the standards name their folders.
     pub fn platforms(&self) -> &[String] {
         &self.shared.contents.0.platforms
+    }
+
+    /// Whether it can be instantiated only once per process.
+    pub fn is_once_per_process(&self) -> bool {
+        self.description().co_simulation.as_ref().is_some_and(|c| c.only_once_per_process)
+    }
+
+    /// Whether both were opened from the same file, and share its library.
+    pub fn is_same_as(&self, other: &Fmu) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Whether its libraries for this platform need Python's. A process has one Python, and modules of equal names in it are one.
+    pub fn is_python_based(&self) -> bool {
+        *self.shared.is_python_based.get_or_init(|| {
+            Archive::open(&self.shared.path, self.shared.limits)
+                .is_ok_and(|mut archive| archive.binaries_name(crate::library::FOLDERS, "libpython"))
+        })
     }
 
     /// The file or folder it was opened from.

@@ -45,6 +45,11 @@ impl Log {
         Log(Arc::new(sink))
     }
 
+    /// Passes a line on.
+    pub fn say(&self, line: LogLine) {
+        (self.0)(line);
+    }
+
     /// Nowhere; the last lines still appear in error messages.
     pub fn silent() -> Self {
         Log::to(|_| {})
@@ -111,11 +116,11 @@ impl Environment {
         let instance = instance.to_owned();
         let number = self.lines.fetch_add(1, Ordering::Relaxed);
         if number < MAX_LINES {
-            (self.log.0)(LogLine { instance, status, category, message });
+            self.log.say(LogLine { instance, status, category, message });
         } else if number == MAX_LINES {
             let message = format!("more than {MAX_LINES} lines; the rest is skipped");
             let category = "powerbond".to_owned();
-            (self.log.0)(LogLine { instance, status: Status::Warning, category, message });
+            self.log.say(LogLine { instance, status: Status::Warning, category, message });
         }
     }
 }

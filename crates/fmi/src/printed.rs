@@ -61,6 +61,14 @@ pub fn take() -> (Vec<String>, u64) {
     (std::mem::take(&mut lines.kept), dropped)
 }
 
+/// Adds lines that were printed in another process, and how many more there were.
+pub fn add(printed: Vec<String>, more: u64) {
+    let mut lines = lock();
+    let room = MAX_LINES.saturating_sub(lines.kept.len());
+    lines.dropped += more + printed.len().saturating_sub(room) as u64;
+    lines.kept.extend(printed.into_iter().take(room));
+}
+
 fn lock() -> std::sync::MutexGuard<'static, Lines> {
     LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -151,6 +151,69 @@ impl Slot {
     }
 }
 
+/// Bytes of a copy of a slot.
+pub const IMAGE: usize = 24 + NAME;
+
+/// A copy of a slot, for where its memory is not shared.
+pub type Image = [u8; IMAGE];
+
+impl Slot {
+    /// A copy of it.
+    pub fn image(&self) -> Image {
+        let mut image = [0; IMAGE];
+        image[..4].copy_from_slice(&self.version.load(Ordering::Relaxed).to_le_bytes());
+        image[4..8].copy_from_slice(&self.call.load(Ordering::Relaxed).to_le_bytes());
+        image[8..16].copy_from_slice(&self.count.load(Ordering::Relaxed).to_le_bytes());
+        image[16..24].copy_from_slice(&self.time.load(Ordering::Relaxed).to_le_bytes());
+        image[24..].iter_mut().zip(&self.name).for_each(|(to, b)| *to = b.load(Ordering::Relaxed));
+        image
+    }
+
+    /// Shows what a copy of another slot says.
+    fn show(&self, image: &Image) {
+        let word = |at: usize| u32::from_le_bytes([image[at], image[at + 1], image[at + 2], image[at + 3]]);
+        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+        // 0 would give the slot away.
+        self.version.store(word(0).clamp(1, 3), Ordering::Relaxed);
+        self.count.store(long(8), Ordering::Relaxed);
+        self.time.store(long(16), Ordering::Relaxed);
+        self.name.iter().zip(&image[24..]).for_each(|(to, b)| to.store(*b, Ordering::Relaxed));
+        self.call.store(word(4), Ordering::Relaxed);
+    }
+
+    /// A slot that says what the copy does.
+    pub fn of(image: &Image) -> Self {
+        let slot = Slot {
+            version: AtomicU32::new(0),
+            call: AtomicU32::new(0),
+            count: AtomicU64::new(0),
+            time: AtomicU64::new(0),
+            name: [const { AtomicU8::new(0) }; NAME],
+        };
+        slot.show(image);
+        slot
+    }
+}
+
+/// A slot that shows what an instance in another process does, until it is dropped: a supervisor sees no difference.
+pub struct Mirror(Trace);
+
+impl Mirror {
+    /// With nothing to show.
+    pub fn new(name: &str) -> Self {
+        Mirror(Trace::new(name, Version::Fmi3))
+    }
+
+    /// Shows a copy of the slot of that instance; without one, that none of its calls is under way.
+    pub fn show(&self, image: Option<&Image>) {
+        match (self.0.0.0, image) {
+            (Some(slot), Some(image)) => slot.show(image),
+            (Some(slot), None) => slot.call.store(0, Ordering::Relaxed),
+            (None, _) => {}
+        }
+    }
+}
+
 static SLOTS: OnceLock<&'static [Slot]> = OnceLock::new();
 /// Where the next search for a free slot begins.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -251,15 +314,19 @@ mod tests {
         kept.iter().for_each(|trace| trace.marks().begin(Call::Load));
         let found = under_way().unwrap();
         assert_eq!((found.instance, found.call), ("ä".repeat(48), "dlopen"));
+        let image = slots[0].image();
+        assert_eq!(Slot::of(&image).under_way(), under_way());
+        drop(kept);
+        let mirror = Mirror::new("plant");
+        mirror.show(Some(&image));
+        assert_eq!(under_way().map(|found| found.call), Some("dlopen"));
+        mirror.show(None);
+        assert_eq!(under_way(), None);
     }
 
     fn empty() -> Slot {
-        Slot {
-            version: AtomicU32::new(0),
-            call: AtomicU32::new(0),
-            count: AtomicU64::new(0),
-            time: AtomicU64::new(0),
-            name: [const { AtomicU8::new(0) }; NAME],
-        }
+        let slot = Slot::of(&[0; IMAGE]);
+        slot.version.store(0, Ordering::Relaxed);
+        slot
     }
 }

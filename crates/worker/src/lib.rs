@@ -12,17 +12,20 @@
 #![warn(missing_docs)]
 
 mod black_box;
+mod blame;
 #[cfg(target_os = "linux")]
 #[path = "os_linux.rs"]
 mod os;
 #[cfg(not(target_os = "linux"))]
 #[path = "os_other.rs"]
 mod os;
+mod own;
 mod rows;
 mod supervisor;
 mod worker;
 
 pub use black_box::{BlackBox, Progress};
+pub use own::{Program, Workers, serve};
 pub use supervisor::{Ending, Limits, Listener, supervise};
 pub use worker::{Report, Worker};
 

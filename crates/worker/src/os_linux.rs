@@ -1,17 +1,24 @@
 //! What is asked of Linux.
 
 use crate::black_box::Layout;
+use crate::own::Mailbox;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
-use rustix::mm::{MapFlags, ProtFlags, mmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::process::{
     Pid, Signal, getppid, kill_process, kill_process_group, set_child_subreaper,
     set_parent_process_death_signal,
 };
+use rustix::thread::futex::{self, Timespec};
 use std::fs;
 use std::io;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::process::Command;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 pub const SUPPORTED: bool = true;
 
@@ -24,21 +31,78 @@ pub fn this_program() -> Command {
     command
 }
 
+/// What processes share.
+///
+/// # Safety
+///
+/// Made of atomics only, for which zeros and whatever another process writes are valid.
+pub unsafe trait Shared: Sync {
+    /// Its name in the list of open files.
+    const NAME: &'static str;
+}
+
+// Safety: atomics, in arrays and structures of them.
+unsafe impl Shared for Layout {
+    const NAME: &'static str = "powerbond";
+}
+
+// Safety: atomics, in arrays and structures of them.
+unsafe impl Shared for Mailbox {
+    const NAME: &'static str = "powerbond-mailbox";
+}
+
+/// Shared memory, until this is dropped.
+pub struct Mapping<T: Shared>(NonNull<T>);
+
+impl<T: Shared> Mapping<T> {
+    /// For as long as the process lives.
+    pub fn keep(self) -> &'static T {
+        // Safety: mapped, and never unmapped, since this is not dropped.
+        unsafe { &*ManuallyDrop::new(self).0.as_ptr() }
+    }
+}
+
+// Safety: `T` may be used by several threads, and by several processes; the mapping belongs to all threads.
+unsafe impl<T: Shared> Send for Mapping<T> {}
+// Safety: as above.
+unsafe impl<T: Shared> Sync for Mapping<T> {}
+
+impl<T: Shared> Deref for Mapping<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // Safety: mapped as long as this lives.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T: Shared> Drop for Mapping<T> {
+    fn drop(&mut self) {
+        // Safety: it was mapped with this size, and nothing borrows it any more.
+        let _ = unsafe { munmap(self.0.as_ptr().cast(), size_of::<T>()) };
+    }
+}
+
 /// New memory, all zero, and the descriptor that a child process inherits.
-pub fn create() -> io::Result<(OwnedFd, &'static Layout)> {
-    let fd = memfd_create("powerbond", MemfdFlags::empty())?;
-    ftruncate(&fd, size_of::<Layout>() as u64)?;
-    let layout = map(fd.as_fd())?;
-    Ok((fd, layout))
+pub fn create<T: Shared>() -> io::Result<(OwnedFd, Mapping<T>)> {
+    let fd = memfd_create(T::NAME, MemfdFlags::empty())?;
+    ftruncate(&fd, size_of::<T>() as u64)?;
+    let mapping = map(fd.as_fd())?;
+    Ok((fd, mapping))
+}
+
+/// The number of a descriptor.
+pub fn number(fd: &OwnedFd) -> RawFd {
+    std::os::fd::AsRawFd::as_raw_fd(fd)
 }
 
 /// The memory behind a descriptor that the parent process made; the descriptor is closed.
-pub fn attach(number: RawFd) -> io::Result<&'static Layout> {
+pub fn attach<T: Shared>(number: RawFd) -> io::Result<Mapping<T>> {
     // Safety: borrowed only to ask the kernel whether it is open, which every number may be asked for.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
     let flags = fcntl_getfd(borrowed)?;
     let link = fs::read_link(format!("/proc/self/fd/{number}"))?;
-    if !link.to_string_lossy().starts_with("/memfd:powerbond") {
+    if link.to_string_lossy().split([':', ' ']).nth(1) != Some(T::NAME) {
         return Err(io::Error::other("not a black box"));
     }
     fcntl_setfd(borrowed, flags | FdFlags::CLOEXEC)?;
@@ -47,19 +111,29 @@ pub fn attach(number: RawFd) -> io::Result<&'static Layout> {
     map(fd.as_fd())
 }
 
-fn map(fd: BorrowedFd<'_>) -> io::Result<&'static Layout> {
+fn map<T: Shared>(fd: BorrowedFd<'_>) -> io::Result<Mapping<T>> {
     if fs::metadata(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&fd)))?.len()
-        < size_of::<Layout>() as u64
+        < size_of::<T>() as u64
     {
         return Err(io::Error::other("the black box is too small"));
     }
     let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // Safety: a new mapping at an address of the kernel's choice replaces nothing. It is never unmapped, as large as `Layout` and
-    // aligned to a page. `Layout` is made of atomics only, for which zeros and whatever another process writes are valid.
-    unsafe {
-        let memory = mmap(std::ptr::null_mut(), size_of::<Layout>(), protection, MapFlags::SHARED, fd, 0)?;
-        Ok(&*memory.cast::<Layout>())
-    }
+    // Safety: a new mapping at an address of the kernel's choice replaces nothing. It is as large as `T`, aligned to a page, and
+    // unmapped with its owner; what is in it is valid, as `Shared` says.
+    let memory = unsafe { mmap(std::ptr::null_mut(), size_of::<T>(), protection, MapFlags::SHARED, fd, 0)? };
+    NonNull::new(memory.cast()).map(Mapping).ok_or_else(|| io::Error::other("mapped at zero"))
+}
+
+/// Sleeps while `word` is `value`, but no longer than `limit`; may wake up early.
+pub fn sleep_while(word: &AtomicU32, value: u32, limit: Duration) {
+    let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
+    // Whatever it says, the word is looked at again.
+    let _ = futex::wait(word, futex::Flags::empty(), value, Some(&limit));
+}
+
+/// Wakes up who sleeps at `word`.
+pub fn wake(word: &AtomicU32) {
+    let _ = futex::wake(word, futex::Flags::empty(), 1);
 }
 
 /// Whether there is such a process, and it has not ended.

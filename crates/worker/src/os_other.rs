@@ -1,8 +1,11 @@
 //! Systems on which runs are not supervised.
 
 use crate::black_box::Layout;
+use crate::own::Mailbox;
 use std::io;
 use std::process::Command;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 pub const SUPPORTED: bool = false;
 
@@ -13,13 +16,47 @@ pub fn this_program() -> Command {
     Command::new(std::env::current_exe().unwrap_or_default())
 }
 
-pub fn create() -> io::Result<(Never, &'static Layout)> {
+/// What processes would share.
+pub trait Shared {}
+
+impl Shared for Layout {}
+
+impl Shared for Mailbox {}
+
+/// Stands for memory that cannot be had.
+pub struct Mapping<T: Shared>(&'static T);
+
+impl<T: Shared> Mapping<T> {
+    pub fn keep(self) -> &'static T {
+        self.0
+    }
+}
+
+impl<T: Shared> std::ops::Deref for Mapping<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0
+    }
+}
+
+pub fn create<T: Shared>() -> io::Result<(Never, Mapping<T>)> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub fn attach(_number: i32) -> io::Result<&'static Layout> {
+pub fn number(fd: &Never) -> i32 {
+    match *fd {}
+}
+
+pub fn attach<T: Shared>(_number: i32) -> io::Result<Mapping<T>> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+pub fn sleep_while(_word: &AtomicU32, _value: u32, limit: Duration) {
+    std::thread::sleep(limit);
+}
+
+pub fn wake(_word: &AtomicU32) {}
 
 pub fn lives(_process: u32) -> bool {
     true

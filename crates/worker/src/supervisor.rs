@@ -1,6 +1,7 @@
 //! The side of the supervisor: it starts a worker, watches it, and says what happened to it.
 
-use crate::black_box::{BlackBox, Progress, TIME_IS_UP};
+use crate::black_box::{BlackBox, Layout, Progress, TIME_IS_UP};
+use crate::blame::{Suspects, how};
 use crate::worker::{Report, VARIABLE};
 use crate::{os, rows};
 use powerbond::fmi::trace::UnderWay;
@@ -83,12 +84,12 @@ pub fn supervise(
     limits: Limits,
     listener: &mut dyn Listener,
 ) -> io::Result<Ending> {
-    let (fd, layout) = os::create()?;
-    let black_box = BlackBox(layout);
+    let (fd, layout) = os::create::<Layout>()?;
+    let black_box = BlackBox(layout.keep());
     os::adopt_orphans();
     let mut command = os::this_program();
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
-    command.env(VARIABLE, format!("{}:{}", number(&fd), std::process::id()));
+    command.env(VARIABLE, format!("{}:{}", os::number(&fd), std::process::id()));
     // Signals of the terminal reach the supervisor only, and everything that an FMU starts can be killed together.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -123,16 +124,6 @@ pub fn supervise(
     os::end_orphans();
     powerbond::fmi::sweep_stale();
     Ok(watch.end(status, killed))
-}
-
-#[cfg(unix)]
-fn number(fd: &impl std::os::fd::AsRawFd) -> i32 {
-    fd.as_raw_fd()
-}
-
-#[cfg(not(unix))]
-fn number<T>(_fd: &T) -> i32 {
-    -1
 }
 
 /// A call that was seen under way.
@@ -303,59 +294,5 @@ impl Watch {
         let failure =
             Failure { cure: Some(cure.to_owned()), status: Some(how), ..who.blame(Failure::new(message)) };
         Error::Crash(Box::new(failure))
-    }
-}
-
-/// Calls that were under way: one of them is to blame.
-struct Suspects(Vec<UnderWay>);
-
-impl Suspects {
-    fn text(&self, none: &str) -> String {
-        let one = |c: &UnderWay| {
-            let when = if c.is_step { format!(" at t = {} s", c.time) } else { String::new() };
-            format!("`{}`: `{}`{when}", c.instance, c.call)
-        };
-        match self.0.as_slice() {
-            [] => none.to_owned(),
-            [call] => one(call),
-            several => format!("one of {}", several.iter().map(one).collect::<Vec<_>>().join(", ")),
-        }
-    }
-
-    fn blame(&self, failure: Failure) -> Failure {
-        match self.0.as_slice() {
-            [call] => Failure {
-                subsystem: Some(call.instance.clone()),
-                call: Some(call.call.to_owned()),
-                time: call.is_step.then_some(call.time),
-                ..failure
-            },
-            _ => failure,
-        }
-    }
-}
-
-/// How a process ended, in words.
-fn how(status: ExitStatus) -> String {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        let (name, meaning) = match signal {
-            4 => ("SIGILL", "illegal instruction"),
-            6 => ("SIGABRT", "abort, an uncaught C++ exception or a failed assertion"),
-            7 => ("SIGBUS", "bus error"),
-            8 => ("SIGFPE", "arithmetic error"),
-            9 => ("SIGKILL", "killed from outside, or out of memory"),
-            11 => ("SIGSEGV", "segmentation fault or stack overflow"),
-            15 => ("SIGTERM", "terminated from outside"),
-            24 => ("SIGXCPU", "CPU time limit"),
-            25 => ("SIGXFSZ", "file size limit"),
-            31 => ("SIGSYS", "forbidden system call"),
-            _ => return format!("crashed (signal {signal})"),
-        };
-        return format!("crashed with {name} ({meaning})");
-    }
-    match status.code() {
-        Some(code) => format!("ended the process with exit code {code} (`exit` or `_exit`)"),
-        None => "ended the process".to_owned(),
     }
 }

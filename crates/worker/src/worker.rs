@@ -1,6 +1,6 @@
 //! The side of the worker: it says how far it is, and in the end what the run came to.
 
-use crate::black_box::{BlackBox, TIME_IS_UP};
+use crate::black_box::{BlackBox, Layout, TIME_IS_UP};
 use crate::os;
 use crate::rows::Rings;
 use powerbond::core::observe::{Flow, Observer, StartView, StepReport};
@@ -41,7 +41,7 @@ impl Worker {
             }
             return None;
         }
-        let black_box = BlackBox(os::attach(number.parse().ok()?).ok()?);
+        let black_box = BlackBox(os::attach::<Layout>(number.parse().ok()?).ok()?.keep());
         powerbond::fmi::trace::install(black_box.slots());
         Some(Worker { black_box })
     }

@@ -136,6 +136,44 @@ pub enum SubsystemError {
         /// What went wrong, in the model's words.
         message: String,
     },
+    /// What runs it is gone, and nothing can be asked of it any more.
+    Lost(Box<Lost>),
+}
+
+/// What became of a subsystem that runs elsewhere: in another process, on another host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lost {
+    /// How it was lost.
+    pub loss: Loss,
+    /// The call that was under way, as the standard names it; none where that is not known.
+    pub call: Option<String>,
+    /// Where the step that was under way began, in s.
+    pub time: Option<f64>,
+    /// What happened, in words: "crashed with SIGSEGV …".
+    pub how: String,
+}
+
+/// How a subsystem was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// It crashed, or ended its process.
+    Crashed,
+    /// It was stopped and does not continue.
+    Stopped,
+    /// Its host does not answer, or answers what nobody understands.
+    Unreachable,
+}
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(call) = &self.call {
+            write!(f, "`{call}` ")?;
+        }
+        if let Some(time) = self.time {
+            write!(f, "at t = {time} s ")?;
+        }
+        f.write_str(&self.how)
+    }
 }
 
 impl std::fmt::Display for SubsystemError {
@@ -149,6 +187,7 @@ impl std::fmt::Display for SubsystemError {
             }
             SubsystemError::Unsupported { call } => write!(f, "it does not support `{call}`"),
             SubsystemError::Infeasible { message } => write!(f, "{message}"),
+            SubsystemError::Lost(lost) => write!(f, "{lost}"),
         }
     }
 }

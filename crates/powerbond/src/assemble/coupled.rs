@@ -11,7 +11,7 @@ use crate::Error;
 use crate::error::Collector;
 use crate::number::short;
 use crate::source::At;
-use crate::system::{BondPort, SimulatorSpec, System, Tables, items_of, misfit, open_fmu};
+use crate::system::{BondPort, SimulatorSpec, Site, System, Tables, items_of, misfit, open_fmu};
 use powerbond_core::network::{BondSpec, Names, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::subsystem::own_step::{Governor, OwnStepProbe, OwnSteps};
 use powerbond_core::subsystem::{Causality, Setup, Subsystem, ValueKind};
@@ -31,6 +31,8 @@ pub(super) struct Coupled<'a> {
     pub timings: Vec<Arc<Timing>>,
     /// Own steps of each subsystem, in the same order, where they are probed.
     pub own: Vec<Option<OwnSteps>>,
+    /// Where each subsystem runs, in the order of the system.
+    pub sites: Vec<Site>,
     /// What FMUs say.
     pub log: SharedLog,
     pub warnings: Vec<String>,
@@ -43,7 +45,8 @@ impl<'a> Coupled<'a> {
         warnings.extend(system.notes.iter().cloned());
         let log = SharedLog::default();
         let shares = Shares::of(system)?;
-        let Simulators { builder, timings, own } = simulators(system, &shares, trials, &log, &mut warnings)?;
+        let Simulators { builder, timings, own, sites } =
+            simulators(system, &shares, trials, &log, &mut warnings)?;
         let mut problems = Collector::new();
         let mut recorded = problems.keep_or(Vec::new(), recorded(system, &builder));
         leave_out_unreadable(&builder, experiment, &mut recorded, &mut warnings);
@@ -62,8 +65,19 @@ impl<'a> Coupled<'a> {
         let built = problems.keep(built);
         let (network, names) = problems.finish_some(built)?;
         warnings.extend(experiment.notes_on_members(system, &network, &names));
-        let mut coupled =
-            Coupled { system, experiment, network, names, recorded, effects, timings, own, log, warnings };
+        let mut coupled = Coupled {
+            system,
+            experiment,
+            network,
+            names,
+            recorded,
+            effects,
+            timings,
+            own,
+            sites,
+            log,
+            warnings,
+        };
         coupled.probe_feed_through()?;
         coupled.probe_integrations();
         system.method.correction.settle_gains(&mut coupled.network, &coupled.names)?;
@@ -76,6 +90,8 @@ struct Simulators {
     builder: NetworkBuilder,
     timings: Vec<Arc<Timing>>,
     own: Vec<Option<OwnSteps>>,
+    /// In the order of the system.
+    sites: Vec<Site>,
 }
 
 /// How finely the subsystem at a place in the order of names is sub-stepped for its own error, if it is: `auto` does, and a run that is
@@ -100,11 +116,12 @@ fn simulators(
     let mut builder = NetworkBuilder::new();
     let (mut timings, mut own) = (Vec::new(), Vec::new());
     let probes = system.verdict.own_steps && system.subsystems.len() > 1;
-    let mut ordered: Vec<_> = system.subsystems.iter().collect();
-    ordered.sort_by(|a, b| a.name.value.cmp(&b.name.value));
+    let sites = system.sites();
+    let mut ordered: Vec<_> = system.subsystems.iter().zip(&sites).collect();
+    ordered.sort_by(|(a, _), (b, _)| a.name.value.cmp(&b.name.value));
     let (mut problems, mut broken) = (Collector::new(), BTreeSet::new());
-    for spec in ordered {
-        let made = subsystems::make(system, spec, trials, log, warnings)
+    for (spec, site) in ordered {
+        let made = subsystems::make(system, (spec, site), trials, log, warnings)
             .and_then(|made| declared::apply(spec, made));
         if let Some(simulator) = problems.keep(made) {
             let (simulator, found) = match probes.then(|| governor(system, timings.len())) {
@@ -125,7 +142,7 @@ fn simulators(
     if !broken.is_empty() {
         rest::mistakes(system, &broken, &mut problems);
     }
-    problems.finish(Simulators { builder, timings, own })
+    problems.finish(Simulators { builder, timings, own, sites })
 }
 
 /// Items of enumerations that inputs from tables and constants may name.

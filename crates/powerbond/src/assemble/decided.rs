@@ -89,6 +89,7 @@ impl Coupled<'_> {
             estimators,
             adaptive,
             timings: self.timings,
+            sites: self.sites,
             own: self.own,
             rates,
             start,

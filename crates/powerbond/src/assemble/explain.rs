@@ -10,7 +10,7 @@ use powerbond_core::error::RunError;
 use powerbond_core::estimator::Blame;
 use powerbond_core::feed_through::Structure;
 use powerbond_core::network::{BuildError, BuildErrors, Problem, Subject, VariableName};
-use powerbond_core::subsystem::Span;
+use powerbond_core::subsystem::{Span, SubsystemError};
 
 impl Assembled {
     /// A run-time error in words.
@@ -24,6 +24,9 @@ impl Assembled {
             }
         };
         match error {
+            RunError::Subsystem { member, error: SubsystemError::Lost(lost), .. } => {
+                Error::lost(&names.subsystems[*member], lost)
+            }
             RunError::Subsystem { member, phase, span, error } => {
                 let name = &names.subsystems[*member];
                 let doing = if *phase == "step" { when(span) } else { format!("{phase} {}", when(span)) };

@@ -26,7 +26,7 @@ pub(crate) use warnings::{engine_warnings, loop_path, loop_text};
 use crate::Error;
 use crate::catalogue::{Class, Method};
 use crate::error::Collector;
-use crate::system::System;
+use crate::system::{Site, System};
 use crate::table::FieldKind;
 use coupled::Coupled;
 use experiment::Experiment;
@@ -73,6 +73,8 @@ pub struct Assembled {
     pub timings: Vec<Arc<Timing>>,
     /// What probes found of the own steps of each subsystem, in the same order; `None` where nothing is probed.
     pub own: Vec<Option<OwnSteps>>,
+    /// Where each subsystem runs, in the order of [`System::subsystems`].
+    pub sites: Vec<Site>,
     /// Sub-steps of each subsystem in a macro step.
     pub rates: Vec<u32>,
     /// Start of the run, in s.

@@ -1,16 +1,16 @@
-//! From what a file names to something that steps: a built-in model or an FMU.
+//! From what a file names to something that steps, here or in another process: a built-in model or an FMU.
 
 use crate::Error;
 use crate::error::Collector;
 use crate::source::At;
 use crate::system::{
-    Factory, FeedThroughSpec, FmuOptions, Given, Order, SimulatorSpec, SubsystemSpec, System, fmu_error,
-    open_fmu,
+    Declared, Factory, FeedThroughSpec, FmuJob, FmuOptions, Given, Job, Made, Order, SharedFactory,
+    SimulatorSpec, Site, SubsystemSpec, System, fmu_error, fmu_problem, make_away, open_fmu,
 };
-use powerbond_core::subsystem::{FeedThrough, Subsystem};
+use powerbond_core::subsystem::Subsystem;
 use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{Causality, ModelDescription};
-use powerbond_fmi::{FmuSubsystem, Log, LogLine, Options, Reread, Status, Value};
+use powerbond_fmi::{Log, LogLine, Options, Status, Value};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tracing::{debug, error, info, warn};
@@ -81,38 +81,71 @@ pub enum Trials {
     WithoutSteps,
 }
 
-/// Makes the simulator of a subsystem.
+/// Makes the simulator of a subsystem where it is to run.
 pub fn make(
     system: &System,
-    spec: &SubsystemSpec,
+    (spec, site): (&SubsystemSpec, &Site),
     trials: Trials,
     log: &SharedLog,
     warnings: &mut Vec<String>,
 ) -> Result<Box<dyn Subsystem>, Error> {
     let order = Order { name: &spec.name, parameters: &spec.parameters };
     match &spec.simulator {
-        SimulatorSpec::Model(name) => match system.models.find(&name.value) {
-            Ok(factory) => factory.make(&order),
-            Err(hint) => Err(Error::input(name.place(), format!("unknown model `{}`.{hint}", name.value))),
-        },
+        SimulatorSpec::Model(name) => {
+            let unknown = |hint| Error::input(name.place(), format!("unknown model `{}`.{hint}", name.value));
+            let factory = system.models.find(&name.value).map_err(unknown)?;
+            match site {
+                Site::Shared => factory.make(&order),
+                site => model_away(system, spec, site, &factory, &name.value, log),
+            }
+        }
+        SimulatorSpec::Own(_) if *site != Site::Shared => Err(only_here(spec)),
         SimulatorSpec::Own(factory) => factory.make(&order),
         SimulatorSpec::Fmu(path, options) => {
-            let (instance, more) = fmu(system, spec, (path, options), trials, log)?;
-            warnings.extend(more);
-            Ok(Box::new(instance))
+            fmu(system, (spec, site), (path, options), trials, log, warnings)
         }
     }
 }
 
-/// An instance of an FMU, what it lacks of what it declares, and what of it is not used.
-fn fmu(
+fn only_here(spec: &SubsystemSpec) -> Error {
+    let message = format!(
+        "`{}` is created by the program and runs in its process; other processes know FMUs and built-in models",
+        spec.name.value
+    );
+    Error::input(spec.name.place(), message)
+}
+
+/// A built-in model in another process.
+fn model_away(
     system: &System,
     spec: &SubsystemSpec,
+    site: &Site,
+    factory: &SharedFactory,
+    name: &str,
+    log: &SharedLog,
+) -> Result<Box<dyn Subsystem>, Error> {
+    if powerbond_models::find(name).is_none() {
+        return Err(only_here(spec));
+    }
+    // Here, too, for the messages about its parameters.
+    factory.make(&Order { name: &spec.name, parameters: &spec.parameters })?;
+    let parameters = spec.parameters.iter();
+    let parameters = parameters.filter_map(|(name, given)| Some((name.value.clone(), given.parameter()?)));
+    let job = Job::Model { name: name.to_owned(), parameters: parameters.collect() };
+    let made = make_away(system, &spec.name, site, &job, &log.sink());
+    let refused = |text| Error::input(spec.name.place(), text);
+    Ok(made.map_err(|why| why.map_or_else(|error| error, refused))?.simulator)
+}
+
+/// An instance of an FMU; what it lacks of what it declares, and what of it is not used, are warnings.
+fn fmu(
+    system: &System,
+    (spec, site): (&SubsystemSpec, &Site),
     (path, given): (&At<PathBuf>, &FmuOptions),
     trials: Trials,
     log: &SharedLog,
-) -> Result<(FmuSubsystem, Vec<String>), Error> {
-    let fail = |e: powerbond_fmi::FmuError| fmu_error(path, &e);
+    warnings: &mut Vec<String>,
+) -> Result<Box<dyn Subsystem>, Error> {
     let fmu = open_fmu(system.folder(), path)?;
     let mut options = Options {
         tolerance: given.tolerance.or(fmu.description().default_experiment.tolerance),
@@ -137,42 +170,37 @@ fn fmu(
     let name = &spec.name.value;
     let model = &fmu.description().model_name;
     debug!(target: "powerbond::run", subsystem = name, path = %path.value.display(), model, "loading an FMU");
-    let shortcomings = fmu.load().map_err(fail)?;
-    // A scratch instance shows whether outputs follow inputs at the current time; no flag tells. Refresh, algebraic loops and
-    // events need to know.
-    let once = fmu.description().co_simulation.as_ref().is_some_and(|c| c.only_once_per_process);
-    let follows_nothing =
-        matches!(fmu.description().feed_through(), FeedThrough::Declared(pairs) if pairs.is_empty());
-    let nothing_to_refresh = follows_nothing && spec.feed_through.is_none();
-    let wanted = !once && !nothing_to_refresh;
-    let probed = wanted.then(|| powerbond_fmi::probe::probe(&fmu, &options, trials == Trials::WithSteps));
-    if options.input_derivatives.is_none()
-        && trials == Trials::WithSteps
-        && system.method.hold.max() > 1
-        && powerbond_fmi::curvature::follows_curvature(&fmu, &options)
-    {
-        options.input_derivatives = Some(2);
-    }
-    let mut instance = fmu.instantiate(name, &options).map_err(fail)?;
-    let mut remarks = shortcomings;
-    remarks.extend(instance.unused());
-    if let Some(probed) = probed {
-        // Gains of zero at the start: what the file declares is believed as much as what the FMU does.
-        let declared =
-            matches!(&spec.feed_through, Some(FeedThroughSpec::Pairs(pairs)) if !pairs.value.is_empty());
-        instance.set_reread(match probed.reread {
-            Reread::NotSeen if declared && instance.uses_event_mode() => Reread::EventMode,
-            Reread::NotSeen if declared => Reread::Plain,
-            found => found,
-        });
-        // An FMU alone whose inputs nothing feeds has nothing to refresh.
-        let failure = probed.failure.filter(|_| !system.is_fmu_alone() || system.feeds(name));
-        remarks.extend(failure.map(|failure| {
-            format!("direct feed-through could not be probed ({failure}), so outputs are not refreshed")
-        }));
-    }
-    let remarks = remarks.into_iter().map(|text| format!("{name}: {text}")).collect();
-    Ok((instance, remarks))
+    let steps = trials == Trials::WithSteps;
+    let job = FmuJob {
+        instance: name.clone(),
+        steps,
+        declared: match &spec.feed_through {
+            None => Declared::No,
+            Some(FeedThroughSpec::Pairs(pairs)) if !pairs.value.is_empty() => Declared::Pairs,
+            Some(_) => Declared::Something,
+        },
+        curvature: options.input_derivatives.is_none() && steps && system.method.hold.max() > 1,
+        options,
+    };
+    let Made { mut remarks, failure, simulator } = match site {
+        Site::Shared => {
+            let Made { remarks, failure, simulator } = job.make(&fmu).map_err(|e| fmu_error(path, &e))?;
+            Made { remarks, failure, simulator: simulator as Box<dyn Subsystem> }
+        }
+        site => {
+            let log = job.options.log.clone();
+            let job = Job::Fmu { path: fmu.path().to_owned(), job };
+            make_away(system, &spec.name, site, &job, &log)
+                .map_err(|why| why.map_or_else(|error| error, |text| fmu_problem(path, fmu.path(), &text)))?
+        }
+    };
+    // An FMU alone whose inputs nothing feeds has nothing to refresh.
+    let failure = failure.filter(|_| !system.is_fmu_alone() || system.feeds(name));
+    remarks.extend(failure.map(|failure| {
+        format!("direct feed-through could not be probed ({failure}), so outputs are not refreshed")
+    }));
+    warnings.extend(remarks.into_iter().map(|text| format!("{name}: {text}")));
+    Ok(simulator)
 }
 
 /// Whether `name` is a parameter, and the value in its type.

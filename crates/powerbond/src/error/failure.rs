@@ -54,6 +54,9 @@ impl Failure {
             }
             SubsystemError::Unsupported { call } => Failure { call: Some((*call).to_owned()), ..self },
             SubsystemError::Infeasible { .. } => self,
+            SubsystemError::Lost(lost) => {
+                Failure { call: lost.call.clone(), status: Some(lost.how.clone()), ..self }
+            }
         }
     }
 }

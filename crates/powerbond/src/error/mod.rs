@@ -8,6 +8,7 @@ pub use problem::{Collector, Place, Problem, Problems};
 
 pub(crate) use problem::prefix;
 
+use powerbond_core::subsystem::{Loss, Lost};
 use std::path::{Path, PathBuf};
 
 /// An error of the library. [`Error::exit_code`] is what the command ends with.
@@ -28,6 +29,9 @@ pub enum Error {
     /// Something did not converge, or a limit of accuracy was exceeded.
     #[error("{0}")]
     Accuracy(Box<Failure>),
+    /// The host of a subsystem cannot be reached, or not any more.
+    #[error("{0}")]
+    Remote(Box<Failure>),
     /// Results could not be written.
     #[error("cannot write {}: {reason}", path.display())]
     Output {
@@ -49,13 +53,36 @@ impl Error {
         Error::Accuracy(Box::new(Failure::new(message)))
     }
 
+    /// The process or the host that ran `subsystem` is gone.
+    pub fn lost(subsystem: &str, lost: &Lost) -> Self {
+        let (kind, cure): (fn(Box<Failure>) -> Error, _) = match lost.loss {
+            Loss::Crashed => (Error::Crash, Some("The fault is in the FMU; its messages are shown by `-v`")),
+            Loss::Stopped => (Error::Deadline, None),
+            Loss::Unreachable => (
+                Error::Remote,
+                Some(
+                    "Old values are never used in its place: check the host and the connection, then run again",
+                ),
+            ),
+        };
+        let failure = Failure::new(format!("`{subsystem}`: {lost}")).of(subsystem);
+        kind(Box::new(Failure {
+            cure: cure.map(str::to_owned),
+            time: lost.time,
+            call: lost.call.clone(),
+            status: Some(lost.how.clone()),
+            ..failure
+        }))
+    }
+
     /// What failed in a run; nothing for errors of other kinds.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Error::Model(failure)
             | Error::Crash(failure)
             | Error::Deadline(failure)
-            | Error::Accuracy(failure) => Some(failure),
+            | Error::Accuracy(failure)
+            | Error::Remote(failure) => Some(failure),
             Error::Input(_) | Error::Output { .. } => None,
         }
     }
@@ -86,7 +113,7 @@ impl Error {
         }
     }
 
-    /// 3 input refused · 4 model error · 5 crash · 6 deadline · 7 accuracy · 8 output.
+    /// 3 input refused · 4 model error · 5 crash · 6 deadline · 7 accuracy · 8 output · 9 remote lost.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Input(_) => 3,
@@ -95,6 +122,7 @@ impl Error {
             Error::Deadline(_) => 6,
             Error::Accuracy(_) => 7,
             Error::Output { .. } => 8,
+            Error::Remote(_) => 9,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::assemble::{Assembled, engine_warnings};
 use crate::check;
 use crate::error::Failure;
 use crate::observe::{JUMPS, Places, RESULTS, RealTime, TABLES, numbered, results_fields};
-use crate::system::{SimulatorSpec, System};
+use crate::system::{SimulatorSpec, Site, System};
 use crate::table::{Field, Metadata, find};
 use powerbond_core::correction::CorrectionReport;
 use powerbond_core::energy::Spike;
@@ -585,6 +585,7 @@ pub fn config(system: &System, assembled: &Assembled) -> Value {
             "params": s.params.iter().map(|p| p.display().to_string()).collect::<Vec<_>>(),
         },
         "parameters": parameters(system),
+        "processes": processes(system, assembled),
         "record": {
             "format": system.record.format.value.name(),
             "variables": system.record.variables.as_ref().map(|list| list.iter().map(|v| &v.value).collect::<Vec<_>>()),
@@ -613,6 +614,17 @@ fn method(assembled: &Assembled) -> Value {
     let rates = assembled.names.subsystems.iter().cloned().zip(assembled.rates.iter().map(|&r| json!(r)));
     method["rates"] = rates.collect::<serde_json::Map<_, _>>().into();
     method
+}
+
+/// Subsystems that do not run in the process of the run: `own`, or their host.
+fn processes(system: &System, assembled: &Assembled) -> Value {
+    let sites = system.subsystems.iter().zip(&assembled.sites);
+    let away = sites.filter_map(|(spec, site)| match site {
+        Site::Shared => None,
+        Site::Own => Some((spec.name.value.clone(), json!("own"))),
+        Site::Host(host) => Some((spec.name.value.clone(), json!({ "host": host }))),
+    });
+    away.collect::<serde_json::Map<_, _>>().into()
 }
 
 /// What was set last: `subsystem.parameter` and its value.

@@ -1,8 +1,8 @@
 //! A system made in a program: the same data, checks and messages as a file, without places.
 
 use super::{
-    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, MadeOf, SharedFactory, SignalSpec,
-    Simulation, SimulatorSpec, SubsystemSpec, System,
+    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, MadeOf, ProcessSpec, SharedFactory,
+    SignalSpec, Simulation, SimulatorSpec, Site, SubsystemSpec, System,
 };
 use crate::Error;
 use crate::catalogue::Method;
@@ -250,6 +250,18 @@ impl SystemBuilder {
                 .add(Error::input(None, format!("`{name}` is not an FMU, so options of FMUs do not apply")));
         }
         self
+    }
+
+    /// Where a subsystem runs: in the process of the program, in one of its own, or on another host. Other processes need something
+    /// that makes them ([`install`](crate::system::install)).
+    pub fn site(self, name: &str, site: Site) -> Self {
+        self.with(name, |spec| {
+            spec.process = match site {
+                Site::Shared => ProcessSpec::Shared,
+                Site::Own => ProcessSpec::Own(At::default(())),
+                Site::Host(host) => ProcessSpec::Host(At::default(host)),
+            }
+        })
     }
 
     /// Sub-steps of a subsystem in a macro step.

@@ -27,9 +27,14 @@ pub fn open_fmu(folder: &Path, path: &At<PathBuf>) -> Result<Fmu, Error> {
 
 /// What is wrong with an FMU that a file names at `path`, or that the user named alone: then its name is the place.
 pub fn fmu_error(path: &At<PathBuf>, error: &FmuError) -> Error {
+    fmu_problem(path, &error.file, &error.problem.to_string())
+}
+
+/// As [`fmu_error`], of an FMU that was opened as `file`.
+pub fn fmu_problem(path: &At<PathBuf>, file: &Path, problem: &str) -> Error {
     match path.place() {
-        place @ Some(Place::Option(_)) => Error::input(place, error.problem.to_string()),
-        place => Error::input(place, error.to_string()),
+        place @ Some(Place::Option(_)) => Error::input(place, problem),
+        place => Error::input(place, format!("{}: {problem}", file.display())),
     }
 }
 

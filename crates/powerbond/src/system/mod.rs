@@ -4,6 +4,7 @@ mod builder;
 mod factory;
 mod fmu;
 mod params;
+mod process;
 pub mod signals;
 mod sound;
 mod toml;
@@ -23,7 +24,9 @@ use std::sync::Arc;
 
 pub use builder::{Connect, Names, Port, SystemBuilder};
 pub use factory::{Factory, Models, Order, SharedFactory};
-pub(crate) use fmu::{fmu_error, open_fmu};
+pub(crate) use fmu::{fmu_error, fmu_problem, open_fmu};
+pub(crate) use process::make_away;
+pub use process::{Declared, FmuJob, Job, Made, NotMade, ProcessSpec, Processes, Remote, Site, install};
 pub use signals::SignalSpec;
 pub(crate) use signals::Tables;
 pub(crate) use signals::{Items, items_of, misfit};
@@ -53,6 +56,8 @@ pub struct System {
     pub record: Record,
     /// How it is judged.
     pub verdict: VerdictSpec,
+    /// How other hosts are reached.
+    pub remote: Remote,
     /// What happens to variables at known times.
     pub scenario: Option<Scenario>,
     /// What was found while the files it names were read.
@@ -155,6 +160,8 @@ pub struct SubsystemSpec {
     pub step: Option<At<f64>>,
     /// Its feed-through, where the file says something about it.
     pub feed_through: Option<FeedThroughSpec>,
+    /// Where it runs.
+    pub process: ProcessSpec,
 }
 
 impl SubsystemSpec {
@@ -168,6 +175,7 @@ impl SubsystemSpec {
             rate: None,
             step: None,
             feed_through: None,
+            process: ProcessSpec::default(),
         }
     }
 }
@@ -472,6 +480,7 @@ impl System {
             method: Method::default(),
             record: Record::default(),
             verdict: VerdictSpec::default(),
+            remote: Remote::default(),
             scenario: None,
             notes: Vec::new(),
             models: Models::default(),

@@ -1,8 +1,8 @@
 //! `system.toml` → [`System`]. Every key is checked; every message has a line.
 
 use super::{
-    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, MadeOf, Record, SignalSpec, Simulation,
-    SimulatorSpec, SubsystemSpec, System, VerdictSpec, check_subsystem_name,
+    Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, MadeOf, ProcessSpec, Record, Remote,
+    SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec, check_subsystem_name,
 };
 use crate::Error;
 use crate::catalogue::{Knob, Method, estimators};
@@ -18,8 +18,18 @@ use powerbond_fmi::Logging;
 use std::path::Path;
 use std::sync::Arc;
 
-const TOP: &[&str] =
-    &["system", "simulation", "subsystems", "connections", "inputs", "bonds", "method", "record", "verdict"];
+const TOP: &[&str] = &[
+    "system",
+    "simulation",
+    "subsystems",
+    "connections",
+    "inputs",
+    "bonds",
+    "method",
+    "record",
+    "verdict",
+    "remote",
+];
 const SIMULATION: &[&str] = &[
     "start",
     "stop",
@@ -34,7 +44,7 @@ const SIMULATION: &[&str] = &[
     "params",
 ];
 const SUBSYSTEM: &[&str] =
-    &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through"];
+    &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through", "process", "host"];
 /// What may help with a line that is not valid.
 fn advice(line: &str) -> &'static str {
     match line.split(['#', ' ']).next() {
@@ -63,6 +73,7 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     };
     let record = optional(&mut problems, file.get("record"), record);
     let verdict = optional(&mut problems, file.get("verdict"), VerdictSpec::read);
+    let remote = optional(&mut problems, file.get("remote"), Remote::read);
     let of_simulation = |key| file.get("simulation")?.open_table().ok()?.get(key);
     let scenario = optional(&mut problems, of_simulation("scenario"), |n| {
         beside(&source, &n.text()?, Scenario::load).map(Some)
@@ -78,6 +89,7 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
         method,
         record,
         verdict,
+        remote,
         scenario,
         ..System::empty(MadeOf::File(source.clone()))
     })?;
@@ -298,7 +310,9 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
         }
     };
     let feed_through = table.get("feed_through").and_then(|n| problems.keep(feed_through(n)));
+    let process = problems.keep(ProcessSpec::read(table, &what)).unwrap_or_default();
     let spec = simulator.map(|simulator| SubsystemSpec {
+        process,
         parameters,
         start,
         rate,

@@ -1,0 +1,361 @@
+//! Subsystems in processes of their own: the same bits, and a fault takes nothing but itself along.
+
+#![cfg(target_os = "linux")]
+
+use crate::lab::{Lab, Ran, edit};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The system with every FMU and every model in a process of its own.
+fn apart(system: &str) -> String {
+    let apart = system.replace("\nfmu =", "\nprocess = \"own\"\nfmu =");
+    apart.replace("\nmodel =", "\nprocess = \"own\"\nmodel =")
+}
+
+/// Runs a system as it is, and with everything in processes of its own: results are equal to the last bit. `prepare` fills the folder.
+#[track_caller]
+fn same_bits(system: &str, options: &[&str], prepare: impl Fn(&Lab)) {
+    let tables = |system: &str| {
+        let lab = Lab::with(system);
+        prepare(&lab);
+        let ran = lab.run(options);
+        assert_eq!(ran.code, 0, "{options:?}\n{system}\n{}", ran.err);
+        let mut summary = lab.summary();
+        // What depends on the clock, or says where subsystems run.
+        for key in ["system", "seconds", "engine_seconds", "started", "files", "hashes"] {
+            summary[key] = serde_json::Value::Null;
+        }
+        summary["config"]["processes"] = serde_json::Value::Null;
+        summary["subsystems"].as_array_mut().unwrap().iter_mut().for_each(|s| s["seconds"] = 0.into());
+        let log = std::fs::read_to_string(lab.dir.join("out/log.txt")).unwrap_or_default();
+        let tables =
+            ["results.csv", "energy.csv"].map(|t| std::fs::read(lab.dir.join("out").join(t)).unwrap());
+        (tables, log, summary)
+    };
+    let (shared, own) = (tables(system), tables(&apart(system)));
+    assert!(shared.0 == own.0, "{options:?}\n{system}");
+    assert_eq!(shared.1, own.1, "log.txt");
+    let (a, b) = (shared.2.as_object().unwrap(), own.2.as_object().unwrap());
+    for (key, value) in a {
+        let differs =
+            ["verification", "host", "folder", "command", "version", "real_time"].contains(&key.as_str());
+        assert!(differs || value == &b[key], "{key}: {value} and {}", b[key]);
+    }
+}
+
+const EXAMPLES: &[&str] =
+    &["quarter-car", "quarter-car-dd", "quarter-car-fd", "oscillator", "crane", "pendula"];
+
+#[test]
+fn examples_are_the_same_in_processes_of_their_own() {
+    for name in EXAMPLES {
+        let path = crate::lab::root().join("examples").join(name).join("system.toml");
+        let system = std::fs::read_to_string(path).unwrap();
+        same_bits(&system, &["-d", "0.5"], |_| {});
+    }
+}
+
+#[test]
+fn methods_that_go_back_are_the_same() {
+    let plain = crate::lab::plain();
+    for method in [
+        "hold = 2\nestimator = { kind = \"richardson\", tolerance = 1e-4 }\ncontroller = \"rollback\"\n",
+        "hold = 1\nestimator = { kind = \"richardson\", big_step = \"classic\" }\ncontroller = \"rollback\"\n",
+        "kind = \"auto\"\n",
+    ] {
+        same_bits(&format!("{plain}[method]\n{method}"), &["-d", "1"], |_| {});
+    }
+    same_bits(plain, &["-d", "0.5", "--tolerance", "1e-4", "--verify"], |_| {});
+    same_bits(plain, &["-d", "0.5", "--worker-threads", "2"], |_| {});
+}
+
+/// Two integrators in a ring, an FMU of each version.
+const RING: &str = r#"[simulation]
+stop = 1.0
+step = 0.1
+[subsystems.a]
+fmu = "a"
+[subsystems.b]
+fmu = "b"
+[[connections]]
+from = "a.x"
+to = "b.u"
+convert_units = false
+[[connections]]
+from = "b.x"
+to = "a.u"
+gain = -1.0
+convert_units = false
+"#;
+
+#[test]
+fn fmus_are_the_same_in_processes_of_their_own() {
+    let ring = |lab: &Lab| {
+        lab.place("integrator2", "a");
+        lab.place("integrator3", "b");
+    };
+    for method in ["", "[method]\nhold = 2\ncontroller = \"rollback\"\nestimator = \"richardson\"\n"] {
+        same_bits(&format!("{RING}{method}"), &[], ring);
+    }
+    same_bits(RING, &["--tolerance", "1e-4"], ring);
+    let talk = r#"record.variables = "*"
+[simulation]
+stop = 1.0
+step = 0.1
+[subsystems.a]
+fmu = "a"
+parameters = { name = "Änne" }
+[subsystems.b]
+fmu = "b"
+options = { events = true }
+parameters = { name = "b" }
+[[connections]]
+from = "a.said"
+to = "b.heard"
+[[connections]]
+from = "b.said"
+to = "a.heard"
+[subsystems.c]
+model = "algebraic/gain"
+[[connections]]
+from = "a.steps"
+to = "c.u"
+[method]
+monitors = ["richardson"]
+"#;
+    same_bits(talk, &[], |lab| {
+        lab.place("words2", "a");
+        lab.place("words3", "b");
+    });
+}
+
+const SYSTEM: &str = r#"[simulation]
+stop = 1.0
+step = 0.1
+[subsystems.before]
+fmu = "healthy"
+[subsystems.trap]
+fmu = "trap"
+process = "own"
+parameters = { fault = FAULT, place = PLACE }
+[subsystems.zafter]
+fmu = "healthy"
+[[connections]]
+from = "before.x"
+to = "trap.u"
+convert_units = false
+[[connections]]
+from = "trap.x"
+to = "zafter.u"
+convert_units = false
+[inputs]
+"before.u" = 1.0
+"#;
+
+const IN_INITIALIZATION: u8 = 1;
+const IN_A_STEP: u8 = 2;
+const AT_THE_END: u8 = 3;
+const WHEN_FREED: u8 = 4;
+
+/// A trap in a process of its own, between healthy neighbours that share one.
+fn trap(fault: u8, place: u8) -> Lab {
+    let system = SYSTEM.replace("FAULT", &fault.to_string()).replace("PLACE", &place.to_string());
+    let lab = Lab::with(&system);
+    lab.place("integrator2", "healthy");
+    lab.place("trap2", "trap");
+    std::fs::create_dir(lab.dir.join("tmp")).unwrap();
+    lab
+}
+
+/// Runs it; nothing that it started lives on.
+#[track_caller]
+fn run(lab: &Lab, options: &[&str]) -> (Ran, Duration) {
+    let arguments = [&["run", "system.toml", "--output-dir", "out", "--overwrite"], options].concat();
+    let begun = Instant::now();
+    let mut command = lab.command(&arguments);
+    command.env("TMPDIR", lab.dir.join("tmp")).env("POWERBOND_TEST_MARK", &lab.dir);
+    let output = command.output().unwrap();
+    let elapsed = begun.elapsed();
+    assert_eq!(living(lab), 0, "{}", String::from_utf8_lossy(&output.stderr));
+    (Ran::new(output), elapsed)
+}
+
+/// Processes of a lab.
+fn living(lab: &Lab) -> usize {
+    let marked = format!("POWERBOND_TEST_MARK={}", lab.dir.display());
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let ours = processes.filter(|p| {
+        let environment = std::fs::read(p.path().join("environ")).unwrap_or_default();
+        environment.split(|b| *b == 0).any(|entry| entry == marked.as_bytes())
+    });
+    ours.count()
+}
+
+#[track_caller]
+fn everything_is_kept(lab: &Lab, ran: &Ran, words: &[&str], rows: usize) {
+    for word in words {
+        assert!(ran.err.contains(word), "`{word}` in\n{}", ran.err);
+    }
+    assert_eq!(lab.results().column("time").len(), rows, "{}", ran.err);
+    let summary = lab.summary();
+    assert_eq!(summary["outcome"], "failed", "{}", ran.err);
+    assert_eq!(summary["verdict"]["word"], "unreliable");
+    assert_eq!(summary["failure"]["subsystem"], "trap", "{}", summary["failure"]);
+    assert!(ran.err.contains(summary["error"].as_str().unwrap()), "{}", ran.err);
+    assert_eq!(std::fs::read_dir(lab.dir.join("tmp")).unwrap().count(), 0, "temporary folders");
+}
+
+#[test]
+fn a_crash_in_a_step_is_named_and_rows_are_kept() {
+    for (fault, how) in [
+        (1, "SIGSEGV"),
+        (2, "SIGABRT"),
+        // The stack overflows: a guard page may be met, and Rust says so, or not.
+        (3, "crashed with SIG"),
+        (4, "exit code 0"),
+        (5, "exit code 0"),
+        (6, "SIGKILL"),
+        (10, "SIGFPE"),
+        (11, "SIGILL"),
+        (16, "SIGSEGV"),
+    ] {
+        let lab = trap(fault, IN_A_STEP);
+        let (ran, _) = run(&lab, &[]);
+        assert_eq!(ran.code, 5, "fault {fault}: {}", ran.err);
+        everything_is_kept(&lab, &ran, &["`trap`: `fmi2DoStep` at t = 0.5 s", how, "until then are in"], 6);
+        let summary = lab.summary();
+        assert_eq!((&summary["time"]["reached"], &summary["failure"]["time"]), (&0.5.into(), &0.5.into()));
+        assert_eq!(summary["failure"]["call"], "fmi2DoStep");
+        if fault != 1 {
+            continue;
+        }
+        // Also without a worker of the run.
+        let (ran, _) = run(&lab, &["--in-process"]);
+        assert_eq!(ran.code, 5, "fault {fault}: {}", ran.err);
+        everything_is_kept(&lab, &ran, &["`trap`: `fmi2DoStep` at t = 0.5 s", how], 6);
+    }
+}
+
+#[test]
+fn a_crash_before_the_first_step_is_named() {
+    let lab = trap(1, IN_INITIALIZATION);
+    let (ran, _) = run(&lab, &[]);
+    assert_eq!(ran.code, 5, "{}", ran.err);
+    everything_is_kept(&lab, &ran, &["`trap`:", "fmi2EnterInitializationMode", "SIGSEGV"], 0);
+    for (variable, call) in [("TRAP_LOAD", "`dlopen`"), ("TRAP_INSTANTIATE", "`fmi2Instantiate`")] {
+        let lab = trap(0, 0);
+        for verb in ["run", "check"] {
+            let ran = Ran::new(lab.command(&[verb, "system.toml"]).env(variable, "1").output().unwrap());
+            assert_eq!(ran.code, 5, "{}", ran.err);
+            assert!(ran.err.contains(&format!("`trap`: {call} crashed with SIGSEGV")), "{}", ran.err);
+        }
+        assert!(!lab.dir.join("results").exists());
+    }
+}
+
+#[test]
+fn a_crash_after_the_run_is_a_warning() {
+    for (fault, place, call) in [
+        (1, AT_THE_END, "fmi2Terminate"),
+        (5, AT_THE_END, "fmi2Terminate"),
+        (2, WHEN_FREED, "fmi2FreeInstance"),
+    ] {
+        let lab = trap(fault, place);
+        let (ran, _) = run(&lab, &[]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.err.contains("warning: trap: terminating the simulation failed: `fmi2"), "{}", ran.err);
+        assert!(ran.err.contains(call), "{}", ran.err);
+        assert_eq!(lab.results().column("time").len(), 11);
+        assert_eq!(lab.summary()["outcome"], "finished");
+        assert!(lab.summary()["warnings"].to_string().contains(call));
+    }
+}
+
+#[test]
+fn what_an_fmu_does_to_its_own_process_leaves_its_neighbours_alone() {
+    // In a build with debug assertions the standard library aborts over a descriptor that was closed elsewhere.
+    let faults: &[u8] = if cfg!(debug_assertions) { &[13, 15] } else { &[12, 13, 15] };
+    for &fault in faults {
+        let lab = trap(fault, IN_A_STEP);
+        let (ran, _) = run(&lab, &[]);
+        assert_eq!(ran.code, 0, "fault {fault}: {}", ran.err);
+        assert_eq!(lab.results().column("time").len(), 11);
+    }
+}
+
+#[test]
+fn a_hang_ends_at_its_deadline() {
+    for (fault, option) in
+        [(8, "--call-timeout"), (9, "--call-timeout"), (8, "--timeout"), (14, "--call-timeout")]
+    {
+        let lab = trap(fault, IN_A_STEP);
+        let (ran, seconds) = run(&lab, &[option, "1"]);
+        assert_eq!(ran.code, 6, "{}", ran.err);
+        assert!(seconds < Duration::from_millis(2500), "fault {fault}, {option}: {seconds:?}");
+        everything_is_kept(&lab, &ran, &["`trap`: `fmi2DoStep` at t = 0.5 s", option], 6);
+    }
+    let lab = trap(7, IN_A_STEP);
+    let (ran, seconds) = run(&lab, &[]);
+    assert_eq!(ran.code, 6, "{}", ran.err);
+    assert!(seconds < Duration::from_secs(2), "{seconds:?}");
+    everything_is_kept(&lab, &ran, &["`trap`: `fmi2DoStep`", "stopped by a signal"], 6);
+}
+
+/// Ctrl-C on a terminal goes to the whole group: the process of the subsystem must not take it for its own.
+#[test]
+fn signals_and_the_end_of_the_run_reach_everybody() {
+    for (signal, code) in [("INT", Some(130)), ("TERM", Some(143)), ("KILL", None)] {
+        let lab = trap(9, IN_A_STEP);
+        let mut command = lab.command(&["run", "system.toml", "--output-dir", "out"]);
+        command.env("POWERBOND_TEST_MARK", &lab.dir).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut run = command.spawn().unwrap();
+        let begun = Instant::now();
+        while living(&lab) < 3 && begun.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(living(&lab), 3, "supervisor, worker and the trap");
+        std::thread::sleep(Duration::from_millis(300));
+        let asked = Instant::now();
+        Command::new("kill").args([format!("-{signal}"), run.id().to_string()]).status().unwrap();
+        assert_eq!(run.wait().unwrap().code(), code, "{signal}");
+        while living(&lab) > 0 && asked.elapsed() < Duration::from_secs(2) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(living(&lab), 0, "{signal}");
+        assert!(asked.elapsed() < Duration::from_millis(2000), "{:?}", asked.elapsed());
+    }
+}
+
+#[test]
+fn mistakes_are_told_with_their_line() {
+    let check = |line: &str, wanted: &str| {
+        let lab =
+            Lab::with(&edit(SYSTEM, "process = \"own\"", line).replace("FAULT", "0").replace("PLACE", "0"));
+        lab.place("integrator2", "healthy");
+        lab.place("trap2", "trap");
+        let ran = lab.powerbond(&["check", "system.toml"]);
+        assert_eq!(ran.code, 3, "{line}: {}", ran.err);
+        assert!(ran.err.contains("system.toml:8:") && ran.err.contains(wanted), "{line}: {}", ran.err);
+    };
+    check("process = \"onw\"", "unknown process `onw`. Did you mean `own`?");
+    check("process = 1", "`process`");
+    check("proces = \"own\"", "Did you mean `process`?");
+    check("host = \"-oProxyCommand=x\"", "\"user@machine\"");
+    check("host = \"a b\"", "\"user@machine\"");
+}
+
+/// What is wrong with an FMU is told as if it were opened here.
+#[test]
+fn an_fmu_that_cannot_be_loaded_is_refused_alike() {
+    let refused = |process: &str| {
+        let lab = Lab::with(&edit(SYSTEM, "own", process).replace("FAULT", "0").replace("PLACE", "0"));
+        lab.place("integrator2", "healthy");
+        lab.place("trap2", "trap");
+        lab.write("trap/binaries/linux64/trap2.so", "no library");
+        let ran = lab.run(&[]);
+        (ran.code, ran.err.replace(&lab.dir.display().to_string(), ""))
+    };
+    let (code, err) = refused("own");
+    assert_eq!((code, err.clone()), refused("shared"));
+    assert!(code == 3 && err.contains("system.toml:7:"), "{err}");
+}

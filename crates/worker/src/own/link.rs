@@ -1,0 +1,238 @@
+//! The process of a subsystem, from the side that started it.
+
+use super::VERB;
+use super::mailbox::{End, Mailbox, Spin};
+use super::wire::Garbled;
+use crate::blame::how;
+use crate::{os, worker};
+use powerbond::core::subsystem::{Loss, Lost};
+use powerbond::fmi::trace::{Image, Mirror, Slot};
+use std::io;
+use std::path::PathBuf;
+use std::process::{self, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Where a subsystem finds its mailbox: `<descriptor>:<id of the process that started it>`.
+pub(crate) const VARIABLE: &str = "POWERBOND_MAILBOX";
+/// A process that is not needed any more ends in this time, or is killed.
+const GRACE: Duration = Duration::from_secs(1);
+/// Looks at a silent process until it is asked whether it is stopped.
+const LOOKS: u32 = 5;
+
+/// The way to a subsystem that runs elsewhere.
+pub(crate) trait Link: Send {
+    /// Sends `request` and waits for the answer, which takes the place of what is in `answer`.
+    fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Lost>;
+
+    /// The last answer has come: waits until everything there has ended.
+    fn close(&mut self) -> Result<(), Lost>;
+
+    /// Ends it: `quit` asks it to, and it gets a moment to free what it has.
+    fn end(&mut self, quit: &[u8]);
+
+    /// What to say of an answer that is not understood.
+    fn garbled(&self, garbled: Garbled) -> Lost;
+}
+
+/// The program that runs a subsystem.
+#[derive(Clone, Debug, Default)]
+pub enum Program {
+    /// The one that runs now.
+    #[default]
+    This,
+    /// The command `powerbond`, or another program that serves subsystems.
+    At(PathBuf),
+}
+
+/// A process of this machine.
+pub(crate) struct Child {
+    process: process::Child,
+    mailbox: Arc<os::Mapping<Mailbox>>,
+    spin: Spin,
+    watch: Watch,
+}
+
+/// What a process is doing, for another thread.
+pub(crate) struct Seen(Arc<os::Mapping<Mailbox>>);
+
+impl Seen {
+    /// The call that is under way there.
+    pub fn under_way(&self) -> Option<Image> {
+        under_way(&self.0)
+    }
+}
+
+/// Looks after a process while it is at work.
+struct Watch {
+    mirror: Mirror,
+    /// It shows something.
+    is_shown: bool,
+    looks: u32,
+    ended: Option<ExitStatus>,
+}
+
+impl Child {
+    /// Starts `program` for the subsystem called `name`.
+    pub fn start(program: &Program, name: &str) -> io::Result<Self> {
+        let (fd, mailbox) = os::create::<Mailbox>()?;
+        let mut command = match program {
+            Program::This => os::this_program(),
+            Program::At(path) => Command::new(path),
+        };
+        command.arg(VERB).stdin(Stdio::null()).stdout(Stdio::null());
+        command.env(VARIABLE, format!("{}:{}", os::number(&fd), process::id())).env_remove(worker::VARIABLE);
+        // Signals of the terminal are for the process that started it, and what an FMU starts ends with it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let process = spawn(command)?;
+        drop(fd);
+        let watch = Watch { mirror: Mirror::new(name), is_shown: false, looks: 0, ended: None };
+        Ok(Child { process, mailbox: Arc::new(mailbox), spin: Spin::new(), watch })
+    }
+
+    /// For a look at it from another thread.
+    pub fn seen(&self) -> Seen {
+        Seen(self.mailbox.clone())
+    }
+
+    /// Waits until it has ended, but no longer than `limit`.
+    fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let begun = Instant::now();
+        loop {
+            if let Ok(Some(status)) = self.process.try_wait() {
+                self.watch.ended = Some(status);
+                return Some(status);
+            }
+            if begun.elapsed() > limit {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn kill(&mut self) {
+        os::kill_group(self.process.id());
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn under_way(mailbox: &Mailbox) -> Option<Image> {
+    mailbox.slots().iter().find(|slot| slot.under_way().is_some()).map(Slot::image)
+}
+
+impl Watch {
+    /// Whether the process still works.
+    fn look(&mut self, process: &mut process::Child, mailbox: &Mailbox) -> Result<(), Lost> {
+        if let Ok(Some(status)) = process.try_wait() {
+            self.ended = Some(status);
+            return Err(lost(mailbox, Loss::Crashed, how(status)));
+        }
+        self.looks += 1;
+        if self.looks.is_multiple_of(LOOKS) && os::is_stopped(process.id()) {
+            let how = "was stopped by a signal and does not continue".to_owned();
+            return Err(lost(mailbox, Loss::Stopped, how));
+        }
+        // From now on a supervisor sees the call as one of this process, and deadlines hold for it.
+        self.mirror.show(under_way(mailbox).as_ref());
+        self.is_shown = true;
+        Ok(())
+    }
+
+    fn rest(&mut self) {
+        self.looks = 0;
+        if std::mem::take(&mut self.is_shown) {
+            self.mirror.show(None);
+        }
+    }
+}
+
+/// What to say of a process that is gone.
+fn lost(mailbox: &Mailbox, loss: Loss, how: String) -> Lost {
+    let seen = under_way(mailbox).and_then(|image| Slot::of(&image).under_way());
+    let time = seen.as_ref().filter(|call| call.is_step).map(|call| call.time);
+    match seen {
+        Some(seen) => Lost { loss, call: Some(seen.call.to_owned()), time, how },
+        None => {
+            Lost { loss, call: None, time, how: format!("its process, outside of any call of an FMU, {how}") }
+        }
+    }
+}
+
+impl Link for Child {
+    fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Lost> {
+        let Child { process, mailbox, spin, watch } = self;
+        let sent = mailbox.send(End::Parent, request, spin, &mut || watch.look(process, mailbox));
+        let done = sent
+            .and_then(|()| mailbox.receive(End::Parent, answer, spin, &mut || watch.look(process, mailbox)));
+        watch.rest();
+        done
+    }
+
+    fn close(&mut self) -> Result<(), Lost> {
+        match self.wait(GRACE) {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(lost(&self.mailbox, Loss::Crashed, how(status))),
+            // Threads of an FMU may go on for ever; results do not depend on them.
+            None => {
+                self.kill();
+                Ok(())
+            }
+        }
+    }
+
+    fn end(&mut self, quit: &[u8]) {
+        if self.watch.ended.is_none() {
+            let Child { process, mailbox, spin, watch } = self;
+            let begun = Instant::now();
+            let mut patience = || match begun.elapsed() < GRACE {
+                true => watch.look(process, mailbox).map_err(drop),
+                false => Err(()),
+            };
+            let asked = mailbox.send(End::Parent, quit, spin, &mut patience);
+            let answered =
+                asked.and_then(|()| mailbox.receive(End::Parent, &mut Vec::new(), spin, &mut patience));
+            if answered.is_ok() {
+                let _ = self.wait(GRACE);
+            }
+        }
+        self.kill();
+        self.watch.rest();
+    }
+
+    fn garbled(&self, garbled: Garbled) -> Lost {
+        lost(&self.mailbox, Loss::Crashed, garbled.to_string())
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+type Order = (Command, Sender<io::Result<process::Child>>);
+
+/// Starts a process from a thread that lives as long as this process: with the thread that starts it a process is told that its parent
+/// has died.
+fn spawn(command: Command) -> io::Result<process::Child> {
+    static SPAWNER: OnceLock<Mutex<Sender<Order>>> = OnceLock::new();
+    let gone = || io::Error::other("the thread that starts processes is gone");
+    let spawner = SPAWNER.get_or_init(|| {
+        let (sender, orders) = channel::<Order>();
+        let work = move || {
+            for (mut command, answer) in orders {
+                let _ = answer.send(command.spawn());
+            }
+        };
+        // Where it cannot be started, nobody takes the order, and that is told below.
+        let _ = std::thread::Builder::new().name("spawner".to_owned()).spawn(work);
+        Mutex::new(sender)
+    });
+    let (sender, answer) = channel();
+    let order = (command, sender);
+    spawner.lock().unwrap_or_else(PoisonError::into_inner).send(order).map_err(|_| gone())?;
+    answer.recv().map_err(|_| gone())?
+}

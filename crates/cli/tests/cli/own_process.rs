@@ -75,6 +75,7 @@ stop = 1.0
 step = 0.1
 [subsystems.a]
 fmu = "a"
+parameters = { x0 = 1.0 }
 [subsystems.b]
 fmu = "b"
 [[connections]]
@@ -358,4 +359,56 @@ fn an_fmu_that_cannot_be_loaded_is_refused_alike() {
     let (code, err) = refused("own");
     assert_eq!((code, err.clone()), refused("shared"));
     assert!(code == 3 && err.contains("system.toml:7:"), "{err}");
+}
+
+/// Two of an FMU, in a ring.
+fn twins(name: &str) -> Lab {
+    let fmu = format!("fmu = \"{name}\"");
+    let lab = Lab::with(&RING.replace("fmu = \"a\"", &fmu).replace("fmu = \"b\"", &fmu));
+    lab.place("integrator2", name);
+    lab
+}
+
+#[test]
+fn an_fmu_that_can_be_there_only_once_gets_a_process_for_each() {
+    let lab = twins("once");
+    let xml = std::fs::read_to_string(lab.dir.join("once/modelDescription.xml")).unwrap();
+    let plain = lab.runs(&[]).results().rows;
+    assert_eq!(lab.summary()["config"]["processes"], serde_json::json!({}));
+    let once = "<CoSimulation canBeInstantiatedOnlyOncePerProcess=\"true\" ";
+    lab.write("once/modelDescription.xml", edit(&xml, "<CoSimulation ", once));
+    assert_eq!(lab.runs(&[]).results().rows, plain);
+    assert_eq!(lab.summary()["config"]["processes"], serde_json::json!({ "a": "own", "b": "own" }));
+    let budget = ["system.toml", "--budget", "1"];
+    for (verb, options) in [("check", &budget[..1]), ("stability", &budget), ("tune", &budget)] {
+        let ran = lab.powerbond(&[&[verb], options].concat());
+        assert_eq!(ran.code, 0, "{verb}: {}", ran.err);
+    }
+    // On request both share a process, which the FMU does not allow.
+    let text = std::fs::read_to_string(lab.dir.join("system.toml")).unwrap();
+    lab.write("system.toml", text.replace("fmu = \"once\"", "fmu = \"once\"\nprocess = \"shared\""));
+    let ran = lab.run(&[]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("only once per process"), "{}", ran.err);
+}
+
+#[test]
+fn python_based_fmus_get_a_process_each() {
+    let lab = twins("snake");
+    // What makes it one: a library that names Python's among those that it needs.
+    let sources = crate::lab::root().join("crates/fmi/tests/fmus");
+    let out = lab.dir.join("snake/binaries/linux64/integrator2.so");
+    let named = "-Wl,-rpath,/nowhere/libpython3.so";
+    let mut cc = Command::new("cc");
+    cc.args(["-O2", "-shared", "-fPIC", named, "-o"]).arg(&out).arg(sources.join("integrator2.c")).arg("-lm");
+    assert!(cc.status().unwrap().success());
+    lab.runs(&[]);
+    assert_eq!(lab.summary()["config"]["processes"], serde_json::json!({ "a": "own", "b": "own" }));
+    lab.write(
+        "alone.toml",
+        "[simulation]\nstop = 1.0\n[subsystems.a]\nfmu = \"snake\"\n[inputs]\n\"a.u\" = 1.0\n",
+    );
+    let ran = lab.powerbond(&["run", "alone.toml", "--output-dir", "out", "--overwrite"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(lab.summary()["config"]["processes"], serde_json::json!({}));
 }

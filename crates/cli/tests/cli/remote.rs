@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::lab::{Lab, Ran};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// x' = y, y' = −x; `b` is elsewhere.
@@ -11,6 +12,7 @@ stop = 1.0
 step = 0.01
 [subsystems.a]
 fmu = "a"
+parameters = { x0 = 1.0 }
 [subsystems.b]
 fmu = "b"
 host = "user@far"
@@ -110,7 +112,7 @@ fn a_host_that_is_not_reached_is_told_with_what_ssh_said() {
     wrong.write("system.toml", text.replace("\"sh\", \"ssh.sh\"", "\"no-such-ssh\""));
     let (ran, _) = run(&wrong, &[], &[]);
     assert_eq!(ran.code, 3, "{}", ran.err);
-    assert!(ran.err.contains("system.toml:6:") && ran.err.contains("`no-such-ssh`"), "{}", ran.err);
+    assert!(ran.err.contains("system.toml:7:") && ran.err.contains("`no-such-ssh`"), "{}", ran.err);
 }
 
 /// The trap elsewhere: what it does to its process there is told here, and a connection that goes is exit code 9.
@@ -159,7 +161,7 @@ fn lose(heartbeat: f64, signal: &str) -> (Lab, Ran, Duration) {
     let lab = trap(9, 2, heartbeat);
     let mut command = lab.command(&["run", "system.toml", "--output-dir", "out"]);
     command.env("POWERBOND_CACHE", lab.dir.join("cache"));
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let run = command.spawn().unwrap();
     let words = |id: &str| std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
     let folder = |id: &str| std::fs::read_link(format!("/proc/{id}/cwd")).ok();
@@ -178,11 +180,12 @@ fn lose(heartbeat: f64, signal: &str) -> (Lab, Ran, Duration) {
     std::thread::sleep(Duration::from_millis(700));
     let lost = Instant::now();
     let id = id.expect("a relay");
-    std::process::Command::new("kill").args([format!("-{signal}"), id.clone()]).status().unwrap();
+    Command::new("kill").args([format!("-{signal}"), id.clone()]).status().unwrap();
     let ran = Ran::new(run.wait_with_output().unwrap());
     let seconds = lost.elapsed();
     if signal == "STOP" {
-        let _ = std::process::Command::new("kill").args(["-KILL", &id]).status();
+        // It may be gone with its group.
+        let _ = Command::new("kill").args(["-KILL", &id]).stderr(Stdio::null()).status();
     }
     (lab, ran, seconds)
 }
@@ -212,10 +215,154 @@ fn remote_settings_are_checked_with_their_line() {
         lab.place("integrator2", "b");
         let ran = lab.powerbond(&["check", "system.toml"]);
         assert_eq!(ran.code, 3, "{remote}: {}", ran.err);
-        assert!(ran.err.contains("system.toml:19:") && ran.err.contains(wanted), "{remote}: {}", ran.err);
+        assert!(ran.err.contains("system.toml:20:") && ran.err.contains(wanted), "{remote}: {}", ran.err);
     };
     check("hartbeat = 1.0", "Did you mean `heartbeat`?");
     check("heartbeat = 0.0", "from 0.1");
     check("command = []", "a program");
     check("program = \"\"", "`powerbond`");
+}
+
+/// Two hosts with a wire between them: `ssh` starts in one, `sshd` listens in the other. All of it is gone with this.
+struct Network {
+    names: [String; 2],
+    sshd: Option<std::process::Child>,
+}
+
+impl Network {
+    /// Nothing, and why, where rights or tools are missing.
+    fn new(lab: &Lab) -> Result<Self, String> {
+        for tool in ["/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/ssh-keygen"] {
+            if !std::path::Path::new(tool).exists() {
+                return Err(format!("{tool} is missing"));
+            }
+        }
+        let names = ["near", "far"].map(|side| format!("powerbond-{}-{side}", std::process::id()));
+        let mut network = Network { names: names.clone(), sshd: None };
+        let [near, far] = &names;
+        let file = |name: &str| lab.dir.join(name).display().to_string();
+        let run = |words: &str| {
+            let mut words = words.split(' ');
+            let output = Command::new(words.next().unwrap()).args(words.clone()).output();
+            let output = output.map_err(|error| error.to_string())?;
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            if output.status.success() {
+                Ok(())
+            } else {
+                Err(format!("{}: {said}", words.collect::<String>()))
+            }
+        };
+        run(&format!("ip netns add {near}"))?;
+        run(&format!("ip netns add {far}"))?;
+        run(&format!("ip link add wire netns {near} type veth peer name wire netns {far}"))?;
+        for (name, address) in [(near, "10.77.0.1/30"), (far, "10.77.0.2/30")] {
+            run(&format!("ip -n {name} address add {address} dev wire"))?;
+            run(&format!("ip -n {name} link set wire up"))?;
+        }
+        for key in ["host_key", "user_key"] {
+            let made =
+                Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &file(key)]).status();
+            made.map_err(|error| error.to_string())?;
+        }
+        let config = format!(
+            "ListenAddress 10.77.0.2\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPidFile none\n\
+             PermitRootLogin yes\nPasswordAuthentication no\n",
+            file("host_key"),
+            file("user_key.pub")
+        );
+        lab.write("sshd_config", config);
+        // Where it drops its rights.
+        std::fs::create_dir_all("/run/sshd").map_err(|error| error.to_string())?;
+        let mut sshd = Command::new("ip");
+        sshd.args(["netns", "exec", far, "/usr/sbin/sshd", "-D", "-e", "-f", &file("sshd_config")]);
+        let log = std::fs::File::create(lab.dir.join("sshd.log")).map_err(|error| error.to_string())?;
+        network.sshd = Some(sshd.stderr(log).spawn().map_err(|error| error.to_string())?);
+        let begun = Instant::now();
+        let is_up =
+            || std::fs::read_to_string(lab.dir.join("sshd.log")).unwrap_or_default().contains("listening");
+        while !is_up() {
+            if begun.elapsed() > Duration::from_secs(10) {
+                return Err("sshd does not listen".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(network)
+    }
+
+    /// The system with its host in the other namespace.
+    fn system(&self, lab: &Lab, system: &str, heartbeat: f64) -> String {
+        let file = |name: &str| lab.dir.join(name).display().to_string();
+        let (key, known, cache) = (file("user_key"), file("known_hosts"), file("cache"));
+        let program = env!("CARGO_BIN_EXE_powerbond");
+        let near = &self.names[0];
+        format!(
+            "{}[remote]\ncommand = [\"ip\", \"netns\", \"exec\", \"{near}\", \"ssh\", \"-F\", \"/dev/null\", \"-i\", \
+             \"{key}\", \"-o\", \"BatchMode=yes\", \"-o\", \"StrictHostKeyChecking=accept-new\", \"-o\", \
+             \"UserKnownHostsFile={known}\", \"-o\", \"IdentitiesOnly=yes\"]\nprogram = \"POWERBOND_CACHE={cache} \
+             {program}\"\nheartbeat = {heartbeat}\n",
+            system.replace("user@far", "root@10.77.0.2")
+        )
+    }
+
+    /// Cuts the wire.
+    fn cut(&self) {
+        let _ = Command::new("ip").args(["-n", &self.names[1], "link", "set", "wire", "down"]).status();
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        if let Some(sshd) = &mut self.sshd {
+            let _ = sshd.kill();
+            let _ = sshd.wait();
+        }
+        for name in &self.names {
+            let _ = Command::new("ip").args(["netns", "delete", name]).stderr(Stdio::null()).status();
+        }
+    }
+}
+
+/// The real thing: two network namespaces and an sshd. It needs to be root, `ip` and OpenSSH's server.
+#[test]
+fn through_ssh_between_two_hosts_results_are_the_same_and_a_cut_wire_is_noticed() {
+    let lab = lab(RING, 10.0);
+    lab.place("trap2", "trap");
+    let network = match Network::new(&lab) {
+        Ok(network) => network,
+        Err(why) => {
+            // Past the capture of the test: it is seen also where all tests pass.
+            use std::io::Write;
+            let _ = writeln!(std::io::stderr(), "SKIPPED: subsystems through a real ssh: {why}");
+            return;
+        }
+    };
+    let read = || ["results.csv", "energy.csv"].map(|t| std::fs::read(lab.dir.join("out").join(t)).unwrap());
+    lab.write("system.toml", RING.replace("host = \"user@far\"\n", ""));
+    let (ran, _) = run(&lab, &[], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let here = read();
+    lab.write("system.toml", network.system(&lab, RING, 10.0));
+    let (ran, _) = run(&lab, &[], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(read() == here);
+    let hung = RING.replace("fmu = \"b\"", "fmu = \"trap\"\nparameters = { fault = 9, place = 2 }");
+    lab.write("system.toml", network.system(&lab, &hung, 2.0));
+    let mut command = lab.command(&["run", "system.toml", "--output-dir", "cut"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while !lab.dir.join("cut/results.csv").exists() && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(700));
+    network.cut();
+    let cut = Instant::now();
+    let ran = Ran::new(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, 9, "{}", ran.err);
+    assert!(
+        ran.err.contains("`b`: `fmi2DoStep` at t = 0.5 s was under way when nothing was heard"),
+        "{}",
+        ran.err
+    );
+    assert!(cut.elapsed() < Duration::from_secs(4), "{:?}", cut.elapsed());
+    assert_eq!(crate::lab::Csv::read(&lab.dir.join("cut/results.csv")).column("time").len(), 51);
 }

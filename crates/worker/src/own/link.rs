@@ -32,6 +32,9 @@ pub(crate) trait Link: Send {
     /// Ends it: `quit` asks it to, and it gets a moment to free what it has.
     fn end(&mut self, quit: &[u8]);
 
+    /// Ends it at once.
+    fn kill(&mut self);
+
     /// What to say of an answer that is not understood.
     fn garbled(&self, garbled: Garbled) -> Lost;
 }
@@ -70,7 +73,8 @@ struct Watch {
     /// It shows something.
     is_shown: bool,
     looks: u32,
-    ended: Option<ExitStatus>,
+    /// It was killed, or has ended and was waited for.
+    is_gone: bool,
 }
 
 impl Child {
@@ -88,7 +92,7 @@ impl Child {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let process = spawn(command)?;
         drop(fd);
-        let watch = Watch { mirror: Mirror::new(name), is_shown: false, looks: 0, ended: None };
+        let watch = Watch { mirror: Mirror::new(name), is_shown: false, looks: 0, is_gone: false };
         Ok(Child { process, mailbox: Arc::new(mailbox), spin: Spin::new(), watch })
     }
 
@@ -102,7 +106,7 @@ impl Child {
         let begun = Instant::now();
         loop {
             if let Ok(Some(status)) = self.process.try_wait() {
-                self.watch.ended = Some(status);
+                self.watch.is_gone = true;
                 return Some(status);
             }
             if begun.elapsed() > limit {
@@ -110,12 +114,6 @@ impl Child {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-    }
-
-    fn kill(&mut self) {
-        os::kill_group(self.process.id());
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -127,7 +125,7 @@ impl Watch {
     /// Whether the process still works.
     fn look(&mut self, process: &mut process::Child, mailbox: &Mailbox) -> Result<(), Lost> {
         if let Ok(Some(status)) = process.try_wait() {
-            self.ended = Some(status);
+            self.is_gone = true;
             return Err(lost(mailbox, Loss::Crashed, how(status)));
         }
         self.looks += 1;
@@ -184,22 +182,29 @@ impl Link for Child {
     }
 
     fn end(&mut self, quit: &[u8]) {
-        if self.watch.ended.is_none() {
-            let Child { process, mailbox, spin, watch } = self;
-            let begun = Instant::now();
-            let mut patience = || match begun.elapsed() < GRACE {
-                true => watch.look(process, mailbox).map_err(drop),
-                false => Err(()),
-            };
-            let asked = mailbox.send(End::Parent, quit, spin, &mut patience);
-            let answered =
-                asked.and_then(|()| mailbox.receive(End::Parent, &mut Vec::new(), spin, &mut patience));
-            if answered.is_ok() {
-                let _ = self.wait(GRACE);
-            }
+        let Child { process, mailbox, spin, watch } = self;
+        let begun = Instant::now();
+        let mut patience = || match begun.elapsed() < GRACE {
+            true => watch.look(process, mailbox).map_err(drop),
+            false => Err(()),
+        };
+        let asked = mailbox.send(End::Parent, quit, spin, &mut patience);
+        let answered =
+            asked.and_then(|()| mailbox.receive(End::Parent, &mut Vec::new(), spin, &mut patience));
+        if answered.is_ok() {
+            let _ = self.wait(GRACE);
         }
         self.kill();
+    }
+
+    fn kill(&mut self) {
         self.watch.rest();
+        if !std::mem::replace(&mut self.watch.is_gone, true) {
+            // What an FMU started goes, too; its number is free once it has been waited for.
+            os::kill_group(self.process.id());
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
     }
 
     fn garbled(&self, garbled: Garbled) -> Lost {

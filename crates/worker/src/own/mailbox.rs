@@ -136,10 +136,10 @@ impl Side {
         tick: &mut dyn FnMut() -> Result<(), E>,
     ) -> Result<(), E> {
         let is_there = || self.state.load(Ordering::Acquire) == wanted;
-        if spin.until(is_there) {
+        // What is there at once says nothing about waiting.
+        if is_there() || spin.until(is_there) {
             return Ok(());
         }
-        let begun = Instant::now();
         loop {
             self.sleeps.store(1, Ordering::SeqCst);
             if self.state.load(Ordering::SeqCst) != wanted {
@@ -147,7 +147,6 @@ impl Side {
             }
             self.sleeps.store(0, Ordering::SeqCst);
             if is_there() {
-                spin.learn(begun.elapsed());
                 return Ok(());
             }
             if let Err(error) = tick() {
@@ -159,43 +158,46 @@ impl Side {
 }
 
 /// How long to look at a word again and again before sleeping: waking up takes longer than most steps.
+///
+/// As long as that helps it is [`Spin::MOST`]; in vain (the other side is at work for longer, or has no core) it is half as long the next
+/// time, down to [`Spin::LEAST`]. Every [`Spin::RETRY`]th time it is tried in full: two sides that sleep would never find out that both
+/// could be quick.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spin {
     budget: Duration,
     most: Duration,
+    failed: u32,
 }
 
 impl Spin {
     const LEAST: Duration = Duration::from_micros(1);
     const MOST: Duration = Duration::from_micros(50);
+    const RETRY: u32 = 16;
 
     /// With a core for each side; else the other side could not answer meanwhile.
     pub fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let most = if cores > 1 { Self::MOST } else { Duration::ZERO };
-        Spin { budget: most, most }
+        Spin { budget: most, most, failed: 0 }
     }
 
     fn until(&mut self, is_there: impl Fn() -> bool) -> bool {
+        let budget = if self.failed % Self::RETRY == Self::RETRY - 1 { self.most } else { self.budget };
         let mut begun = None;
         loop {
             for _ in 0..16 {
                 if is_there() {
-                    self.budget = (2 * self.budget).min(self.most);
+                    (self.budget, self.failed) = (self.most, 0);
                     return true;
                 }
                 std::hint::spin_loop();
             }
-            if begun.get_or_insert_with(Instant::now).elapsed() >= self.budget {
+            if begun.get_or_insert_with(Instant::now).elapsed() >= budget {
+                self.budget = (self.budget / 2).max(Self::LEAST).min(self.most);
+                self.failed = self.failed.wrapping_add(1);
                 return false;
             }
         }
-    }
-
-    /// Where spinning was in vain, and it would have been a while longer, it is shorter the next time.
-    fn learn(&mut self, slept: Duration) {
-        self.budget = if slept < self.most { 2 * self.budget } else { self.budget / 2 };
-        self.budget = self.budget.max(Self::LEAST).min(self.most);
     }
 }
 

@@ -50,6 +50,11 @@ impl Processes for Workers {
         job: &Job,
         log: &Log,
     ) -> Result<Made, NotMade> {
+        if std::env::var_os(link::VARIABLE).is_some() {
+            let message = "this program was started to run a subsystem and does not: call `powerbond_worker::serve` \
+                           at the beginning of its `main`";
+            return Err(NotMade::Unable(message.to_owned()));
+        }
         if let Some((host, how)) = host {
             let (reached, job) = remote::Host::reach(host, how, job, subsystem)?;
             return proxy::make(Box::new(reached), &job, log);

@@ -146,6 +146,7 @@ impl Line {
             Ok(Err(garbled)) => self.link.garbled(garbled),
             Err(lost) => lost,
         };
+        self.link.kill();
         self.state = State::Lost(Box::new(lost.clone()));
         Err(SubsystemError::Lost(Box::new(lost)))
     }
@@ -172,7 +173,7 @@ impl Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        if !matches!(self.state, State::Closed) {
+        if matches!(self.state, State::Open) {
             let mut quit = vec![Ask::Quit as u8];
             quit.u32(0);
             self.link.end(&quit);

@@ -4,6 +4,7 @@ use super::copies::Copies;
 use super::frames::{self, GREETING, Kind};
 use super::link::{Child, Link, Program};
 use super::messages;
+use crate::os;
 use powerbond::core::subsystem::Lost;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -24,6 +25,8 @@ pub(crate) fn relay(heartbeat: f64) -> u8 {
         Ok(Some(real)) => Arc::new(Mutex::new(real)),
         Ok(None) | Err(_) => return 1,
     };
+    // What an FMU starts ends here.
+    os::adopt_orphans();
     let heard = Arc::new(Heard { begun: Instant::now(), last: AtomicU64::new(0) });
     let mut relay = Relay { out: out.clone(), child: None, copies: None, seen: Arc::default() };
     if lock(&out).write_all(GREETING).is_err() {
@@ -103,8 +106,8 @@ impl Relay {
                     }
                 }
                 // Reading from stdin cannot be interrupted: the process ends here.
-                let ended = self.child.take();
-                drop(ended);
+                drop(self.child.take());
+                os::end_orphans();
                 powerbond::fmi::process::leave(0);
             });
             loop {

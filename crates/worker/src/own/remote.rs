@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,8 @@ const NOISE: usize = 1 << 16;
 const TICK: Duration = Duration::from_millis(50);
 /// After the last message everything has ended in this time, or is killed.
 const GRACE: Duration = Duration::from_secs(1);
+/// Messages that wait to be written: large FMUs go through it in parts.
+const QUEUE: usize = 64;
 /// Lines of stderr that are told, and their bytes.
 const LINES: usize = 8;
 const LINE: usize = 400;
@@ -36,7 +38,7 @@ pub(crate) struct Host {
     heartbeat: Duration,
     process: Child,
     /// To the thread that writes: a pipe that nobody empties must not stop the run.
-    out: Sender<Vec<u8>>,
+    out: SyncSender<Vec<u8>>,
     inbox: Arc<Inbox>,
     mirror: Mirror,
     is_gone: bool,
@@ -110,7 +112,7 @@ impl Host {
         };
         let mut process = command.spawn().map_err(cannot)?;
         let inbox: Arc<Inbox> = Arc::default();
-        let (out, outgoing) = channel::<Vec<u8>>();
+        let (out, outgoing) = sync_channel::<Vec<u8>>(QUEUE);
         let pipes = (process.stdin.take(), process.stdout.take(), process.stderr.take());
         let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(cannot(io::ErrorKind::BrokenPipe.into()));
@@ -198,13 +200,9 @@ impl Host {
         if answer.0 == Kind::Missing {
             let host = &self.name;
             tracing::info!(target: "powerbond::run", host, path = %path.display(), "copying an FMU");
-            let out = self.out.clone();
-            let inbox = self.inbox.clone();
-            let mut send = |kind: Kind, content: &[u8]| {
-                if inbox.lock().end.is_some() || out.send(frames::frame(kind, content)).is_err() {
-                    return Err(io::ErrorKind::BrokenPipe.into());
-                }
-                Ok(())
+            let mut send = |kind: Kind, content: &[u8]| match self.send(kind, content) {
+                true => Ok(()),
+                false => Err(io::ErrorKind::BrokenPipe.into()),
             };
             match parcel.send(&mut send) {
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(cannot(error)),
@@ -222,9 +220,22 @@ impl Host {
         }
     }
 
-    fn send(&self, kind: Kind, content: &[u8]) {
-        // Where nobody writes any more, the reader says why.
-        let _ = self.out.send(frames::frame(kind, content));
+    /// Sends a message as soon as there is room for it; false if the host is gone before. Why, the next answer says.
+    fn send(&self, kind: Kind, content: &[u8]) -> bool {
+        let mut frame = frames::frame(kind, content);
+        loop {
+            match self.out.try_send(frame) {
+                Ok(()) => return true,
+                Err(TrySendError::Disconnected(_)) => return false,
+                Err(TrySendError::Full(back)) => frame = back,
+            }
+            let heard = self.inbox.lock();
+            if heard.end.is_some() || heard.last.is_none_or(|last| last.elapsed() > self.heartbeat) {
+                return false;
+            }
+            drop(heard);
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// The next message, while the host is heard.
@@ -307,14 +318,6 @@ impl Host {
         }
         None
     }
-
-    fn kill(&mut self) {
-        if !std::mem::replace(&mut self.is_gone, true) {
-            crate::os::kill_group(self.process.id());
-            let _ = self.process.kill();
-            let _ = self.process.wait();
-        }
-    }
 }
 
 impl Link for Host {
@@ -353,6 +356,14 @@ impl Link for Host {
         self.kill();
     }
 
+    fn kill(&mut self) {
+        if !std::mem::replace(&mut self.is_gone, true) {
+            crate::os::kill_group(self.process.id());
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+
     fn garbled(&self, garbled: Garbled) -> Lost {
         Lost { loss: Loss::Unreachable, call: None, time: None, how: format!("{} {garbled}", self.name) }
     }
@@ -370,14 +381,15 @@ fn version(greeting: &[u8]) -> String {
 }
 
 /// Reads what a host sends until that ends. Beats are answered, so that the host knows that somebody is here.
-fn listen(mut from: impl BufRead, inbox: &Inbox, out: &Sender<Vec<u8>>) {
+fn listen(mut from: impl BufRead, inbox: &Inbox, out: &SyncSender<Vec<u8>>) {
     let end = match greeting(&mut from) {
         Ok(()) => loop {
             inbox.change(|heard| heard.last = Some(Instant::now()));
             match frames::receive(&mut from) {
                 Ok((Kind::Beat, image)) => {
                     inbox.change(|heard| heard.call = image.try_into().ok());
-                    let _ = out.send(frames::frame(Kind::Beat, &[]));
+                    // Where there is no room, other messages show it.
+                    let _ = out.try_send(frames::frame(Kind::Beat, &[]));
                 }
                 Ok(message) => inbox.change(|heard| heard.messages.push_back(message)),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {

@@ -79,6 +79,9 @@ impl Write for Vec<u8> {
     }
 }
 
+/// Items that room is made for before they are read.
+const MOST_AT_ONCE: usize = 1024;
+
 /// Reads what [`Write`] wrote. Nothing of it is believed: a length never makes room for more than there is.
 pub(crate) struct Reader<'a>(&'a [u8]);
 
@@ -182,7 +185,7 @@ impl<'a> Reader<'a> {
         mut read: impl FnMut(&mut Self) -> Result<T, Garbled>,
     ) -> Result<Vec<T>, Garbled> {
         let n = self.u32()?;
-        let mut list = Vec::with_capacity((n as usize).min(self.0.len()));
+        let mut list = Vec::with_capacity((n as usize).min(self.0.len()).min(MOST_AT_ONCE));
         for _ in 0..n {
             list.push(read(self)?);
         }

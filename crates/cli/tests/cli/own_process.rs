@@ -412,3 +412,49 @@ fn python_based_fmus_get_a_process_each() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(lab.summary()["config"]["processes"], serde_json::json!({}));
 }
+
+/// A program of one's own, with the command as what runs subsystems: states are saved in their processes, and go back with the run.
+#[test]
+fn a_session_goes_back_with_subsystems_elsewhere() {
+    use powerbond::System;
+    use powerbond::system::{Site, install};
+    use powerbond_worker::{Program, Workers};
+    install(Workers { program: Program::At(env!("CARGO_BIN_EXE_powerbond").into()) });
+    let values = |site: Site| {
+        let mut system = System::load(crate::lab::root().join("examples/quarter-car")).unwrap();
+        for spec in &mut system.subsystems {
+            spec.process = match site {
+                Site::Own => powerbond::system::ProcessSpec::Own(powerbond::source::At::default(())),
+                _ => powerbond::system::ProcessSpec::Shared,
+            };
+        }
+        let mut run = system.start().unwrap();
+        let mut seen = Vec::new();
+        let mut look = |run: &powerbond::Session| {
+            seen.push((run.time().to_bits(), run.value("chassis.position").unwrap().to_bits()));
+        };
+        run.run_until(0.3).unwrap();
+        let saved = [run.save().unwrap(), run.save().unwrap()];
+        run.run_until(0.6).unwrap();
+        look(&run);
+        run.set("wheel.road", 0.05).unwrap();
+        run.run_until(0.9).unwrap();
+        look(&run);
+        for saved in &saved {
+            run.restore(saved).unwrap();
+            look(&run);
+            run.run_until(0.6).unwrap();
+            look(&run);
+        }
+        drop(saved);
+        run.run_until(0.7).unwrap();
+        look(&run);
+        let done = run.finish().unwrap();
+        assert!(done.warnings.iter().all(|w| !w.contains("terminating")), "{:?}", done.warnings);
+        seen
+    };
+    let own = values(Site::Own);
+    assert_eq!(own, values(Site::Shared));
+    // After going back it is as it was before, twice.
+    assert!(own[0] == own[3] && own[3] == own[5] && own[2] == own[4], "{own:?}");
+}

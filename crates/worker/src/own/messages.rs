@@ -58,7 +58,7 @@ pub(crate) fn write_info(out: &mut Vec<u8>, info: &Info) {
 }
 
 pub(crate) fn read_info(from: &mut Reader<'_>) -> Result<Info, Garbled> {
-    Ok(Info {
+    let info = Info {
         kind: from.text()?,
         variables: from.list(read_variable)?,
         feed_through: match from.flag()? {
@@ -66,7 +66,13 @@ pub(crate) fn read_info(from: &mut Reader<'_>) -> Result<Info, Garbled> {
             false => FeedThrough::Unknown,
         },
         capabilities: read_capabilities(from)?,
-    })
+    };
+    let n = info.variables.len();
+    let is_inside = |&(output, input): &(usize, usize)| output < n && input < n;
+    match &info.feed_through {
+        FeedThrough::Declared(pairs) if !pairs.iter().all(is_inside) => Err(Garbled),
+        _ => Ok(info),
+    }
 }
 
 fn write_pair(out: &mut Vec<u8>, (a, b): &(usize, usize)) {
@@ -532,6 +538,9 @@ mod tests {
         info.variables[0].kind = ValueKind::Enumeration;
         info.capabilities.fixed_step = Some(0.1);
         check(&info, write_info, read_info);
+        let mut bytes = Vec::new();
+        write_info(&mut bytes, &Info { feed_through: FeedThrough::Declared(vec![(0, 999)]), ..info });
+        assert!(read_info(&mut Reader::new(&bytes)).is_err(), "pairs of variables that are not there");
         let mime = Some("image/png".to_owned());
         for kind in [PacketKind::Text, PacketKind::Binary(None), PacketKind::Binary(mime)] {
             let packet = Packet { name: "ä".to_owned(), causality: Causality::Output, kind };

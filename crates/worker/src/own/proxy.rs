@@ -381,7 +381,9 @@ impl Subsystem for Proxy {
         let out = line.begin(Ask::Unreadable, self.instance);
         out.indices(variables);
         write_setup(out, setup);
-        line.end(|from| from.indices()).map_or(Vec::new(), |(found, _)| found)
+        let (mut found, _) = line.end(|from| from.indices()).unwrap_or_default();
+        found.retain(|v| *v < self.about.info.variables.len());
+        found
     }
 
     fn state(&mut self, visit: &mut dyn FnMut(&mut f64)) -> Result<(), SubsystemError> {

@@ -481,7 +481,7 @@ impl Alarm {
             ..Capabilities::default()
         };
         let feed_through = FeedThrough::Declared(vec![]);
-        let info = Info { kind: "alarm".into(), variables, feed_through, capabilities };
+        let info = Info { kind: "alarm".into(), variables: variables.into(), feed_through, capabilities };
         Alarm { info, at, t: 0.0, x: 1.0, saved: (0.0, 0.0) }
     }
 }

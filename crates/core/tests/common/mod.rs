@@ -103,7 +103,8 @@ pub fn ring_listed(listing: &[usize], v: impl Fn(usize) -> f64) -> (Network, Nam
 pub fn bare(kind: &str) -> Info {
     Info {
         kind: kind.to_owned(),
-        variables: vec![variable("u", Causality::Input, "", ""), variable("y", Causality::Output, "", "")],
+        variables: vec![variable("u", Causality::Input, "", ""), variable("y", Causality::Output, "", "")]
+            .into(),
         feed_through: FeedThrough::Declared(Vec::new()),
         capabilities: Capabilities::default(),
     }

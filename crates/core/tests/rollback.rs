@@ -389,6 +389,7 @@ fn run_with(
     let policies = Policies {
         ceiling: None,
         identifier: None,
+        sampled: None,
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &vec![1; ns]),
         extrapolation: Box::new(Polynomial::new(vec![1; nu], vec![2; nu])),
         correction: None,

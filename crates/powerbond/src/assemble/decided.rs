@@ -12,6 +12,7 @@ use powerbond_core::feed_through::identify::Identifier;
 use powerbond_core::hold::InputFeed;
 use powerbond_core::observe::verdict::{Circumstances, Verdict};
 use powerbond_core::run::{Engine, Policies, Settings};
+use powerbond_core::sampled::SampledOutputs;
 use powerbond_core::time::EndRule;
 
 /// Who is held, fed and refreshed how, and in what steps.
@@ -146,6 +147,12 @@ impl Coupled<'_> {
                 ),
             ));
         }
+        if method.samples.value && method.controller.is_constant() && system.simulation.repeats.is_none() {
+            return Err(Error::input(
+                method.samples.place(),
+                "`samples = true` needs steps that can end at samples, and these are constant; choose a controller",
+            ));
+        }
         let correction = method.correction.make(context)?;
         let controller = match &system.simulation.repeats {
             // All steps are known: none is chosen, and none is rejected.
@@ -155,7 +162,10 @@ impl Coupled<'_> {
         let ceiling =
             method.ceiling.make(context, controller.may_reject()).filter(|_| !controller.is_fixed());
         method.dither = context.dither.as_ref().map(|(amplitude, _)| *amplitude);
+        // Steps that are known already end where samples were found, and other steps cannot end anywhere else.
+        let finds_samples = method.samples.value && decided.quantum.is_none() && !controller.is_fixed();
         let policies = Policies {
+            sampled: finds_samples.then(|| SampledOutputs::new(network, experiment.start)),
             extrapolation: method.hold.make(context),
             schedule,
             correction,

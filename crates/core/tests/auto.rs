@@ -243,6 +243,7 @@ fn engine((network, _): (Network, Names), wanted: &Wanted) -> Engine {
     let members: Vec<(usize, Role)> = (0..network.members.len()).map(|s| (s, Role::Improved)).collect();
     let policies = Policies {
         ceiling: None,
+        sampled: None,
         identifier: wanted.identify.then(|| Identifier::new(&network, &members, |_| true)),
         schedule: Schedule::new(
             &network,

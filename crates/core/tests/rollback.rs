@@ -210,6 +210,7 @@ fn engine(combination: &Combination, controller: Box<dyn StepController>, stop: 
     let roles = [(0, Role::Improved), (1, Role::Known)];
     let policies = Policies {
         ceiling: None,
+        sampled: None,
         identifier: method.identify.then(|| Identifier::new(&network, &roles, |_| true)),
         estimators: estimators(combination, &network),
         controller,

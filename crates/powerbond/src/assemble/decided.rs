@@ -162,8 +162,7 @@ impl Coupled<'_> {
         let ceiling =
             method.ceiling.make(context, controller.may_reject()).filter(|_| !controller.is_fixed());
         method.dither = context.dither.as_ref().map(|(amplitude, _)| *amplitude);
-        // Steps that are known already end where samples were found, and other steps cannot end anywhere else.
-        let finds_samples = method.samples.value && decided.quantum.is_none() && !controller.is_fixed();
+        let finds_samples = method.samples.value && decided.quantum.is_none();
         let policies = Policies {
             sampled: finds_samples.then(|| SampledOutputs::new(network, experiment.start)),
             extrapolation: method.hold.make(context),

@@ -92,6 +92,7 @@ fn policies(
     Policies {
         ceiling: None,
         identifier: None,
+        sampled: None,
         schedule: Schedule::new(network, &ScheduleKind::Jacobi { fast: Seen::Held }, &[1, 1]),
         extrapolation: Box::new(Polynomial::new(vec![k; network.n_inputs], vec![2; network.n_inputs])),
         correction: None,

@@ -90,7 +90,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
 
 /// The variables of a model with default parameters.
 fn variables(model: &'static ModelSpec) -> Vec<Variable> {
-    model.build(&[]).map_or(Vec::new(), |subsystem| subsystem.info().variables.clone())
+    model.build(&[]).map_or(Vec::new(), |subsystem| subsystem.info().variables.to_vec())
 }
 
 fn causality(causality: Causality) -> &'static str {

@@ -533,6 +533,13 @@ fn choices(s: &Summary) -> String {
     if n > MOST_SHOWN {
         out += &format!("  … {} more in summary.json\n", n - MOST_SHOWN);
     }
+    if !s.choices.sampled.is_empty() {
+        out += "\n";
+    }
+    for found in s.choices.sampled.iter().take(MOST_SHOWN) {
+        let (period, since) = (quantity(found.period, "s"), quantity(found.since, "s"));
+        out += &format!("{} is sampled every {period}; steps end there since {since}\n", found.output);
+    }
     let mut inputs: Vec<_> = s.choices.inputs.iter().collect();
     inputs.sort_by(|a, b| b.limited.total_cmp(&a.limited));
     let mut rows = vec![["input", "limits the step", "order 0", "1", "2"].map(str::to_owned).to_vec()];

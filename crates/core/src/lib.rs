@@ -24,6 +24,7 @@ pub mod correction;
 pub mod estimator;
 pub mod controller;
 pub mod step;
+pub mod sampled;
 pub mod run;
 pub mod energy;
 pub mod observe;

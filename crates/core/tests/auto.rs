@@ -36,7 +36,7 @@ impl Course {
     fn boxed(f: fn(f64) -> f64) -> Box<dyn Subsystem> {
         let info = Info {
             kind: "course".into(),
-            variables: vec![variable("y", Causality::Output)],
+            variables: vec![variable("y", Causality::Output)].into(),
             feed_through: FeedThrough::Declared(Vec::new()),
             capabilities: Capabilities {
                 can_refresh: true,
@@ -96,7 +96,7 @@ impl Integrator {
     fn boxed(derivatives: u8) -> Box<dyn Subsystem> {
         let info = Info {
             kind: "integrator".into(),
-            variables: vec![variable("u", Causality::Input), variable("y", Causality::Output)],
+            variables: vec![variable("u", Causality::Input), variable("y", Causality::Output)].into(),
             feed_through: FeedThrough::Declared(vec![(1, 0)]),
             capabilities: Capabilities {
                 can_restore: true,
@@ -151,7 +151,7 @@ impl Listener {
     fn boxed() -> Box<dyn Subsystem> {
         Box::new(Listener(Info {
             kind: "listener".into(),
-            variables: vec![variable("u", Causality::Input)],
+            variables: vec![variable("u", Causality::Input)].into(),
             feed_through: FeedThrough::Declared(Vec::new()),
             capabilities: Capabilities { can_restore: true, input_derivatives: 2, ..Capabilities::default() },
         }))
@@ -243,6 +243,7 @@ fn engine((network, _): (Network, Names), wanted: &Wanted) -> Engine {
     let members: Vec<(usize, Role)> = (0..network.members.len()).map(|s| (s, Role::Improved)).collect();
     let policies = Policies {
         ceiling: None,
+        sampled: None,
         identifier: wanted.identify.then(|| Identifier::new(&network, &members, |_| true)),
         schedule: Schedule::new(
             &network,
@@ -364,7 +365,7 @@ impl Lag {
     fn boxed() -> Box<dyn Subsystem> {
         let info = Info {
             kind: "lag".into(),
-            variables: vec![variable("u", Causality::Input), variable("y", Causality::Output)],
+            variables: vec![variable("u", Causality::Input), variable("y", Causality::Output)].into(),
             feed_through: FeedThrough::Declared(Vec::new()),
             capabilities: Capabilities { sub_steps: true, ..Capabilities::default() },
         };

@@ -126,6 +126,7 @@ fn lines_between_old_and_new_values_fill_the_lift_of_means() {
         estimators,
         controller: Box::new(Fixed { step: 0.1 }) as Box<dyn StepController>,
         identifier: None,
+        sampled: None,
     };
     let rows = watch(&mut Engine::new(network, policies, Settings::new(0.0, 2.0)));
     for row in rows.steps() {
@@ -156,6 +157,7 @@ fn nepce_scales_with_the_order_that_was_really_held() {
         estimators: Vec::new(),
         controller: Box::new(Fixed { step: 0.1 }),
         identifier: None,
+        sampled: None,
     };
     let settings = Settings { land_on: Some(0.075), start_up: StartUp::Plain, ..Settings::new(0.0, 1.0) };
     let rows = watch(&mut Engine::new(network, policies, settings));

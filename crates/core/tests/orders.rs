@@ -175,6 +175,7 @@ fn adaptive(through: Through, hold: u8, refresh: bool, big: BigStep, tolerance: 
         estimators: vec![Box::new(Richardson::new(tolerances, vec![hold; n], big))],
         controller: Box::new(Rejecting::new(1e-5, 1e-9, 1.0)),
         identifier: None,
+        sampled: None,
     };
     Engine::new(network, policies, Settings { refresh, ..Settings::new(0.0, 2.0) })
 }

@@ -137,6 +137,7 @@ fn rejecting(network: Network, stop: f64, tolerance: f64, keep: bool, first: f64
         estimators: vec![Box::new(predictor)],
         controller,
         identifier: None,
+        sampled: None,
     };
     Engine::new(network, policies, Settings { quantum: Some(QUANTUM), ..Settings::new(0.0, stop) })
 }

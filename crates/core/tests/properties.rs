@@ -75,7 +75,7 @@ impl Simulator {
         let pairs = if equations.d != 0.0 { vec![(1, 0)] } else { vec![] };
         let info = Info {
             kind: "linear".to_owned(),
-            variables: vec![variable("u", Causality::Input), variable("y", Causality::Output)],
+            variables: vec![variable("u", Causality::Input), variable("y", Causality::Output)].into(),
             feed_through: FeedThrough::Declared(pairs),
             capabilities: Capabilities { can_refresh: true, input_derivatives: 2, ..Capabilities::default() },
         };

@@ -149,6 +149,7 @@ fn run(lazy: bool) -> (Vec<usize>, f64) {
         correction: None,
         estimators: vec![Box::new(Jump::new(1e-3, &groups, vec![false; 2]))],
         controller: Box::new(controller),
+        sampled: None,
         identifier: Some(Identifier::new(&network, &identified, |_| true)),
     };
     let settings = Settings { refresh, end_rule: EndRule::Halved, ..Settings::new(0.0, stop) };

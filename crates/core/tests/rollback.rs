@@ -210,6 +210,7 @@ fn engine(combination: &Combination, controller: Box<dyn StepController>, stop: 
     let roles = [(0, Role::Improved), (1, Role::Known)];
     let policies = Policies {
         ceiling: None,
+        sampled: None,
         identifier: method.identify.then(|| Identifier::new(&network, &roles, |_| true)),
         estimators: estimators(combination, &network),
         controller,
@@ -389,6 +390,7 @@ fn run_with(
     let policies = Policies {
         ceiling: None,
         identifier: None,
+        sampled: None,
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &vec![1; ns]),
         extrapolation: Box::new(Polynomial::new(vec![1; nu], vec![2; nu])),
         correction: None,
@@ -481,7 +483,7 @@ impl Alarm {
             ..Capabilities::default()
         };
         let feed_through = FeedThrough::Declared(vec![]);
-        let info = Info { kind: "alarm".into(), variables, feed_through, capabilities };
+        let info = Info { kind: "alarm".into(), variables: variables.into(), feed_through, capabilities };
         Alarm { info, at, t: 0.0, x: 1.0, saved: (0.0, 0.0) }
     }
 }

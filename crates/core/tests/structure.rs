@@ -278,6 +278,7 @@ fn engine(network: Network, settings: Settings) -> Engine {
     let policies = Policies {
         ceiling: None,
         identifier: None,
+        sampled: None,
         schedule,
         extrapolation: Box::new(Polynomial::new(vec![0; network.n_inputs], vec![0; network.n_inputs])),
         correction: None,

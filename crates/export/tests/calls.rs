@@ -430,7 +430,12 @@ static CARELESS: ModelSpec = ModelSpec {
     make: |_| {
         let (kind, variables) = ("careless".to_owned(), Vec::new());
         let feed_through = FeedThrough::Declared(Vec::new());
-        Box::new(Careless(Info { kind, variables, feed_through, capabilities: Capabilities::default() }))
+        Box::new(Careless(Info {
+            kind,
+            variables: variables.into(),
+            feed_through,
+            capabilities: Capabilities::default(),
+        }))
     },
 };
 

@@ -133,6 +133,7 @@ fn the_rows_of_the_tables_are_the_same_bits() {
                 let policies = Policies {
                     ceiling: None,
                     identifier: None,
+                    sampled: None,
                     schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &[1, 1]),
                     extrapolation: Box::new(Polynomial::new(vec![0; n], vec![0; n])),
                     correction: None,

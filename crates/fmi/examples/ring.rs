@@ -84,6 +84,7 @@ fn engine(fmu: &Fmu, n: c_int, steps: c_int) -> Result<f64, Box<dyn Error>> {
     let policies = Policies {
         ceiling: None,
         identifier: None,
+        sampled: None,
         schedule,
         extrapolation: Box::new(Polynomial::new(vec![0; inputs], vec![0; inputs])),
         correction: None,

@@ -6,7 +6,6 @@ use crate::value::Value;
 use powerbond_core::subsystem::{
     self, Capabilities, Digits, FeedThrough, Info, Packet, PacketKind, ValueKind, rest_name,
 };
-use powerbond_core::units::Unit;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -52,8 +51,9 @@ impl Ports {
     ) -> Result<Self, DescriptionError> {
         let lengths = Lengths::new(description, structural);
         let sizes = sizes(description, &lengths)?;
-        let mut places = Vec::new();
-        let mut variables = Vec::new();
+        let elements: usize = sizes.iter().map(|&n| n as usize).sum();
+        let mut places = Vec::with_capacity(elements);
+        let mut variables = Vec::with_capacity(elements);
         let mut first = vec![u32::MAX; description.variables.len()];
         for (v, variable) in description.variables.iter().enumerate() {
             // An element of the engine has one sign; the value itself is there under its other name.
@@ -80,7 +80,7 @@ impl Ports {
             }
         }
         let feed_through = with_rests(expand(description, &first, &sizes), &rests);
-        let info = Info { kind: kind.to_owned(), variables, feed_through, capabilities };
+        let info = Info { kind: kind.to_owned(), variables: variables.into(), feed_through, capabilities };
         Ok(Ports { places, sizes, info: Arc::new(info), packets, packet_places })
     }
 }
@@ -109,7 +109,7 @@ fn as_engine_variable(
             Kind::Enumeration => ValueKind::Enumeration,
             _ => ValueKind::Integer,
         },
-        unit: variable.unit.map(|u| unit(&description.units[u as usize].unit, variable.relative_quantity)),
+        unit: description.unit_of(variable),
         start: start_number(description, variable, element).unwrap_or(0.0),
         nominal: variable.nominal.map_or(1.0, f64::abs),
         min: variable.min.unwrap_or(f64::NEG_INFINITY),
@@ -196,14 +196,6 @@ fn packet_kind(variable: &Variable) -> Option<PacketKind> {
         }
         _ => None,
     }
-}
-
-fn unit(unit: &Unit, relative: bool) -> Unit {
-    let mut unit = unit.clone();
-    if let (true, Some(si)) = (relative, &mut unit.si) {
-        si.offset = 0.0;
-    }
-    unit
 }
 
 fn element_name(name: &str, element: u32, lengths: &[u64]) -> String {

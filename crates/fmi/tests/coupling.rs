@@ -27,6 +27,7 @@ fn engine_with(network: Network, h: f64, order: u8, settings: Settings) -> Engin
     let policies = Policies {
         ceiling: None,
         identifier: None,
+        sampled: None,
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &rates),
         extrapolation: Box::new(Polynomial::new(vec![order; network.n_inputs], handed)),
         correction: None,

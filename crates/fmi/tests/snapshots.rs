@@ -143,6 +143,7 @@ fn a_coupled_run_goes_on_as_before() {
     let policies = Policies {
         ceiling: None,
         identifier: None,
+        sampled: None,
         schedule: Schedule::new(&network, &ScheduleKind::Jacobi { fast: Seen::Held }, &[1; 5]),
         extrapolation: Box::new(Polynomial::new(vec![0; n], vec![0; n])),
         correction: None,

@@ -6,6 +6,7 @@ use powerbond_core::subsystem::{
     Subsystem, SubsystemError, ValueKind, Variable,
 };
 use powerbond_core::units::Unit;
+use std::sync::Arc;
 
 /// Held inputs of a model: `value + slope·τ + curvature·τ²/2`.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +72,7 @@ pub fn variable(name: &str, causality: Causality, unit: &str, description: &str)
         name: name.to_owned(),
         causality,
         kind: ValueKind::Real,
-        unit: Some(Unit::parse(unit)),
+        unit: Some(Arc::new(Unit::parse(unit))),
         start: 0.0,
         nominal: 1.0,
         min: f64::NEG_INFINITY,
@@ -179,7 +180,7 @@ impl<E: Equations<NI, NO>, const NI: usize, const NO: usize> Built<E, NI, NO> {
         let mut derivatives = vec![0.0; pairs.len()];
         let info = Info {
             kind: kind.to_owned(),
-            variables,
+            variables: variables.into(),
             feed_through: if capability.dependencies {
                 FeedThrough::Declared(pairs.iter().map(|&(o, i)| (NI + o, i)).collect())
             } else {

@@ -45,8 +45,10 @@ pub struct Pi {
 /// What is known of discontinuities that are not announced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Jumps {
-    /// h_usual, in s: the longest of the last steps that were not over one.
-    usual: f64,
+    /// The longest of the last steps that were not over one and in which something moved, in s.
+    moving: f64,
+    /// The longest step of all that were not over one, in s.
+    longest: f64,
     /// How far the end of the last rejected step is, in s: until it or the jump is reached steps do not grow.
     ahead: f64,
     /// The last step is over a jump that rejections located.
@@ -56,10 +58,15 @@ struct Jumps {
 }
 
 impl Jumps {
-    const NONE: Jumps = Jumps { usual: 0.0, ahead: 0.0, located: false, credit: MOST_CREDIT };
+    const NONE: Jumps = Jumps { moving: 0.0, longest: 0.0, ahead: 0.0, located: false, credit: MOST_CREDIT };
+
+    /// h_usual, in s. Where nothing has moved so far, steps are long without being usual for what comes.
+    fn usual(&self) -> f64 {
+        self.moving.max(AT_REST * self.longest)
+    }
 
     fn should_reject(&self, norm: f64, h: f64) -> bool {
-        is_jump(norm) && norm * h > SUDDEN * self.usual && self.usual > 0.0 && self.credit >= 1.0
+        is_jump(norm) && norm * h > SUDDEN * self.usual() && self.longest > 0.0 && self.credit >= 1.0
     }
 
     fn reject(&mut self, h: f64) {
@@ -72,7 +79,10 @@ impl Jumps {
         self.located = is_jump(norm) && self.ahead > 0.0;
         if norm <= SUDDEN {
             self.ahead = (self.ahead - h).max(0.0);
-            self.usual = h.max(USUAL_DECAY * self.usual);
+            self.longest = self.longest.max(h);
+            if norm > MOVES {
+                self.moving = h.max(USUAL_DECAY * self.moving);
+            }
         } else {
             self.ahead = 0.0;
         }
@@ -90,6 +100,10 @@ const OPENED: f64 = 0.1;
 const SUDDEN: f64 = 10.0;
 /// The size of a step that is repeated, over that of the rejected one.
 const RETRY_SHARE: f64 = 0.2;
+/// With an error below this share of the tolerance nothing moves.
+const MOVES: f64 = 1e-4;
+/// The usual step size where nothing has moved so far, over that of the longest step.
+const AT_REST: f64 = 1e-4;
 /// How fast the usual step size is forgotten, per step.
 const USUAL_DECAY: f64 = 0.98;
 /// Rejections that a step earns, and how many are saved up at most.
@@ -162,16 +176,16 @@ impl Checkpointed for Pi {
         tape.extend(&self.past);
         tape.push(f64::from(u8::from(self.opened)));
         tape.push(self.at_rest.unwrap_or(f64::NAN));
-        let Jumps { usual, ahead, located, credit } = self.jumps;
-        tape.extend(&[usual, ahead, f64::from(u8::from(located)), credit]);
+        let Jumps { moving, longest, ahead, located, credit } = self.jumps;
+        tape.extend(&[moving, longest, ahead, f64::from(u8::from(located)), credit]);
     }
 
     fn load(&mut self, tape: &mut Checkpoint) {
         tape.fill(&mut self.past);
         self.opened = tape.pull() != 0.0;
         self.at_rest = Some(tape.pull()).filter(|t| !t.is_nan());
-        let [usual, ahead, located, credit] = std::array::from_fn(|_| tape.pull());
-        self.jumps = Jumps { usual, ahead, located: located != 0.0, credit };
+        let [moving, longest, ahead, located, credit] = std::array::from_fn(|_| tape.pull());
+        self.jumps = Jumps { moving, longest, ahead, located: located != 0.0, credit };
     }
 }
 
@@ -203,7 +217,7 @@ impl StepController for Pi {
             self.jumps.accept(estimate.norm, h);
             if self.jumps.located {
                 self.past = [0.0; 2];
-                return Decision::Accept { next_h: self.jumps.usual };
+                return Decision::Accept { next_h: self.jumps.usual() };
             }
         }
         let factor = match self.age {
@@ -315,6 +329,26 @@ mod tests {
         assert!(matches!(decide(&mut c, 1000.0, 1e-3), Decision::Reject { .. }));
         assert_eq!(decide(&mut c, 1e-3, 2e-4), Decision::Accept { next_h: 2e-4 });
         assert!(!c.has_located());
+    }
+
+    /// Steps of 1 s at rest, then a jump with a norm of 1000: it is rejected while 1000 h > 10 · 1e-4 s, by hand at 1, 0.2 … 3.2e-4,
+    /// 6.4e-5, 1.28e-5 and 2.56e-6 s, and accepted at 5.1e-7 s.
+    #[test]
+    fn steps_at_rest_are_not_usual() {
+        let mut c = Pi {
+            rejects_jumps: true,
+            ..Pi::ecco(1.0, StepBounds { min_step: 1e-9, max_step: 10.0, ..LIMITS })
+        };
+        let decide = |c: &mut Pi, norm: f64, h: f64| c.decide(Estimate::new(norm, 2.0), h, Retry::Possible);
+        for _ in 0..10 {
+            decide(&mut c, 1e-6, 1.0);
+        }
+        let (mut h, mut rejected) = (1.0, 0);
+        while let Decision::Reject { retry_h } = decide(&mut c, 1000.0, h) {
+            (h, rejected) = (retry_h, rejected + 1);
+        }
+        assert_eq!(rejected, 9);
+        assert!((h / 5.12e-7 - 1.0).abs() < 1e-9 && c.has_located(), "{h}");
     }
 
     /// Where every step is over a jump, 20 are rejected at once and one for every four steps after that.

@@ -343,7 +343,7 @@ impl NetworkBuilder {
     }
 
     fn unit(&self, place: Place) -> Option<&Unit> {
-        self.variable(place).unit.as_ref()
+        self.variable(place).unit.as_deref()
     }
 }
 

@@ -272,6 +272,9 @@ impl Engine {
             );
             self.exchange.note_orders(self.policies.extrapolation.as_ref(), &mut self.record);
             self.meter.close(&self.network.bonds, &self.exchange.held, &mut self.record);
+            if let Some(sampled) = &self.policies.sampled {
+                sampled.excuse(&mut self.record);
+            }
             self.estimate();
         }
         Ok(swept)

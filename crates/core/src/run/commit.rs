@@ -29,6 +29,12 @@ impl Engine {
             pair.end_of_pair(self.record.span.end, self.exchange.history.values(0));
         }
         self.announce_from_step();
+        if let Some(sampled) = &self.policies.sampled {
+            let clock = &mut self.clock;
+            sampled.wanted(clock.time(), |t| {
+                clock.land_at(t);
+            });
+        }
         let is_event = arrival.is_discontinuity() || !self.record.eventful.is_empty();
         // Nothing comes after the end that a member chose.
         if is_event && self.terminated.is_none() {

@@ -26,6 +26,7 @@ use crate::feed_through::identify::Identified;
 use crate::feed_through::{AlgebraicLoop, GainReader, GainSource, LoopGain, Structure};
 use crate::network::Network;
 use crate::observe::{Flow, Observer, Statistics};
+use crate::sampled::{SampledOutputs, SampledReport};
 use crate::step::{
     BufferNeeds, Exchange, LoopStatistics, OutputsBefore, Pair, Plan, PlanOf, Response, StepRecord, Workers,
 };
@@ -281,6 +282,11 @@ impl Engine {
             known.then(|| LoopGain::of(network, found, values, |a, b| place[a] < place[b]))
         };
         structure.loops.iter().map(of).collect()
+    }
+
+    /// Outputs that were found to be sampled.
+    pub fn sampled(&self) -> Vec<SampledReport> {
+        self.policies.sampled.as_ref().map_or(Vec::new(), SampledOutputs::found)
     }
 
     /// Members that feed a known discontinuity through, or get another parameter, and cannot be read again: what they give lags a step

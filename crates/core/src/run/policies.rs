@@ -8,6 +8,7 @@ use crate::estimator::{ErrorEstimator, Estimate, Tells};
 use crate::feed_through::Reached;
 use crate::feed_through::identify::Identifier;
 use crate::hold::Hold;
+use crate::sampled::SampledOutputs;
 use crate::step::{Exchange, Schedule, StepRecord, StepView};
 
 /// The parts of a method.
@@ -26,6 +27,8 @@ pub struct Policies {
     pub ceiling: Option<Ceiling>,
     /// Identifies feed-through while the run goes on.
     pub identifier: Option<Identifier>,
+    /// Finds outputs that are sampled.
+    pub sampled: Option<SampledOutputs>,
 }
 
 /// What the step size is multiplied with, at least, where an event only curves the motion of coupled inputs.
@@ -39,6 +42,7 @@ impl Policies {
             || !self.estimators.is_empty()
             || self.identifier.is_some()
             || self.ceiling.is_some()
+            || self.sampled.is_some()
     }
 
     /// Whether one of them asks for the defects of all hold orders.
@@ -101,6 +105,9 @@ impl Policies {
         if let Some(ceiling) = &mut self.ceiling {
             ceiling.commit(step, self.estimators.first().map_or(&[], |e| e.diagnostics().noise), crossed);
         }
+        if let Some(sampled) = &mut self.sampled {
+            sampled.commit(step);
+        }
         if let Some(identifier) = &mut self.identifier {
             let acted = |i: usize| exchange.input_at_end(record, i);
             identifier.commit(step.span, acted, |i| exchange.mean(i, step.span.h), step.y_step);
@@ -152,8 +159,9 @@ impl Policies {
         let estimators = self.estimators.iter().map(|e| e.as_ref() as &dyn Checkpointed);
         let identifier = self.identifier.iter().map(|i| i as &dyn Checkpointed);
         let ceiling = self.ceiling.iter().map(|c| c as &dyn Checkpointed);
+        let sampled = self.sampled.iter().map(|s| s as &dyn Checkpointed);
         let hold = [self.extrapolation.as_ref() as &dyn Checkpointed, self.controller.as_ref()];
-        hold.into_iter().chain(correction).chain(estimators).chain(identifier).chain(ceiling)
+        hold.into_iter().chain(correction).chain(estimators).chain(identifier).chain(ceiling).chain(sampled)
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut dyn Checkpointed> {
@@ -161,8 +169,9 @@ impl Policies {
         let estimators = self.estimators.iter_mut().map(|e| e.as_mut() as &mut dyn Checkpointed);
         let identifier = self.identifier.iter_mut().map(|i| i as &mut dyn Checkpointed);
         let ceiling = self.ceiling.iter_mut().map(|c| c as &mut dyn Checkpointed);
+        let sampled = self.sampled.iter_mut().map(|s| s as &mut dyn Checkpointed);
         let hold = [self.extrapolation.as_mut() as &mut dyn Checkpointed, self.controller.as_mut()];
-        hold.into_iter().chain(correction).chain(estimators).chain(identifier).chain(ceiling)
+        hold.into_iter().chain(correction).chain(estimators).chain(identifier).chain(ceiling).chain(sampled)
     }
 }
 

@@ -137,6 +137,33 @@ impl StepRecord {
         self.after_restart = false;
     }
 
+    /// The end of what was held of input `i` is called right: nothing that follows it sees a defect.
+    pub(crate) fn excuse(&mut self, i: usize) {
+        if let Some(defects) = &mut self.defects {
+            defects.by_order.iter_mut().for_each(|list| list[i] = 0.0);
+        }
+        self.settle(i);
+    }
+
+    /// Likewise for an input that jumps at the end of the step and was held as it was, with order 0. Higher orders keep their defects:
+    /// they would extend the jump.
+    pub(crate) fn excuse_jump(&mut self, i: usize) {
+        if let Some(defects) = &mut self.defects {
+            if defects.order[i] > 0 {
+                return;
+            }
+            defects.by_order[0][i] = 0.0;
+        }
+        self.settle(i);
+    }
+
+    fn settle(&mut self, i: usize) {
+        self.held_end[i] = self.fresh[i];
+        if let Some(corrected) = self.corrected_end.get_mut(i) {
+            *corrected = self.fresh[i];
+        }
+    }
+
     /// What policies and observers see.
     #[inline(always)]
     pub(crate) fn view<'a>(&'a self, network: &'a Network, doubled: Option<Doubled<'a>>) -> StepView<'a> {

@@ -264,7 +264,7 @@ impl Default for Away {
     fn default() -> Self {
         let info = Info {
             kind: String::new(),
-            variables: Vec::new(),
+            variables: Default::default(),
             feed_through: FeedThrough::Unknown,
             capabilities: Capabilities::default(),
         };

@@ -1,6 +1,8 @@
 //! What a subsystem says of itself: variables, direct feed-through, capabilities; and which of its variables take part.
 
 use crate::units::Unit;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 /// What a variable is for its subsystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ pub struct Variable {
     /// What kind of value it has.
     pub kind: ValueKind,
     /// Its unit, where known.
-    pub unit: Option<Unit>,
+    pub unit: Option<Arc<Unit>>,
     /// The value of an input that nothing feeds.
     pub start: f64,
     /// A typical magnitude; error estimates may be relative to it.
@@ -174,13 +176,53 @@ pub struct Capabilities {
     pub max_step: Option<f64>,
 }
 
+/// Variables in their order. Copies share them until one is changed: an FMU may have hundreds of thousands of variables and many
+/// instances that differ in what they can do.
+#[derive(Clone, Debug, Default)]
+pub struct Variables(Arc<Vec<Variable>>);
+
+impl From<Vec<Variable>> for Variables {
+    fn from(list: Vec<Variable>) -> Self {
+        Variables(Arc::new(list))
+    }
+}
+
+impl FromIterator<Variable> for Variables {
+    fn from_iter<I: IntoIterator<Item = Variable>>(variables: I) -> Self {
+        Vec::from_iter(variables).into()
+    }
+}
+
+impl Deref for Variables {
+    type Target = Vec<Variable>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Variables {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl<'a> IntoIterator for &'a Variables {
+    type Item = &'a Variable;
+    type IntoIter = std::slice::Iter<'a, Variable>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 /// The description of a subsystem that does not change while it runs.
 #[derive(Clone, Debug)]
 pub struct Info {
     /// What it is: a model's name or a file.
     pub kind: String,
     /// Every variable that can be connected or recorded.
-    pub variables: Vec<Variable>,
+    pub variables: Variables,
     /// Direct feed-through.
     pub feed_through: FeedThrough,
     /// What it can do.

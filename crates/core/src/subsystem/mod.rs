@@ -10,7 +10,7 @@ pub mod own_step;
 
 pub use description::{
     Binding, Capabilities, Causality, Digits, FeedThrough, Info, Packet, PacketKind, ValueKind, Variable,
-    rest_name,
+    Variables, rest_name,
 };
 pub use snapshot::StateSnapshot;
 

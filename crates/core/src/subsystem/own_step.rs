@@ -530,7 +530,7 @@ mod tests {
             let capabilities = Capabilities { can_restore: true, sub_steps: true, ..Capabilities::default() };
             let info = Info {
                 kind: "decay".to_owned(),
-                variables: vec![variable("u", Causality::Input), variable("x", Causality::Output)],
+                variables: vec![variable("u", Causality::Input), variable("x", Causality::Output)].into(),
                 feed_through: FeedThrough::Declared(Vec::new()),
                 capabilities,
             };

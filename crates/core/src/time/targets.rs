@@ -100,7 +100,7 @@ impl Targets {
             next_bend: 0,
             landing: None,
             landed: 0,
-            landings: Vec::new(),
+            landings: Vec::with_capacity(MOST_ANNOUNCED),
             announced: Vec::with_capacity(MOST_ANNOUNCED),
             same,
             next: end,
@@ -149,9 +149,10 @@ impl Targets {
 
     /// Becomes a copy of `other`, ready to take as many announcements as there may be.
     pub fn copy_from(&mut self, other: &Targets) {
-        let mut announced = std::mem::take(&mut self.announced);
+        let [mut announced, mut landings] = [&mut self.announced, &mut self.landings].map(std::mem::take);
         announced.clone_from(&other.announced);
-        *self = Targets { announced, ..other.clone() };
+        landings.clone_from(&other.landings);
+        *self = Targets { announced, landings, ..other.clone() };
     }
 
     /// Also hits every multiple of `interval` after the start.

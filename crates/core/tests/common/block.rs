@@ -106,7 +106,7 @@ impl Block {
         };
         let info = Info {
             kind: "block".to_owned(),
-            variables,
+            variables: variables.into(),
             feed_through: FeedThrough::Declared(Vec::new()),
             capabilities,
         };

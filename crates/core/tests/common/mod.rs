@@ -15,6 +15,7 @@ use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::hold::{Hold, InputFeed, Polynomial, VariableOrder};
 use powerbond_core::network::{BondSpec, Member, Names, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::run::{Engine, Policies, Settings};
+use powerbond_core::sampled::SampledOutputs;
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
 use powerbond_core::subsystem::radau::RadauSubstep;
 use powerbond_core::subsystem::{
@@ -103,7 +104,8 @@ pub fn ring_listed(listing: &[usize], v: impl Fn(usize) -> f64) -> (Network, Nam
 pub fn bare(kind: &str) -> Info {
     Info {
         kind: kind.to_owned(),
-        variables: vec![variable("u", Causality::Input, "", ""), variable("y", Causality::Output, "", "")],
+        variables: vec![variable("u", Causality::Input, "", ""), variable("y", Causality::Output, "", "")]
+            .into(),
         feed_through: FeedThrough::Declared(Vec::new()),
         capabilities: Capabilities::default(),
     }
@@ -244,6 +246,7 @@ pub fn policies(case: &Case<'_>) -> Policies {
     Policies {
         // As in the default method.
         ceiling: method.estimator.starts_with("jump").then(|| Ceiling::new(0..n, 1e-3, 0.0)),
+        sampled: method.estimator.starts_with("jump").then(|| SampledOutputs::new(network, 0.0)),
         identifier: method.identify.then(|| Identifier::new(network, &members, |_| true)),
         schedule: Schedule::new(network, &method.schedule, &rates),
         extrapolation,

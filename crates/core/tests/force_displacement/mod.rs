@@ -91,6 +91,7 @@ impl Run {
         let policies = Policies {
             ceiling: None,
             identifier: None,
+            sampled: None,
             schedule: Schedule::new(&network, &self.kind, &self.rates),
             extrapolation: Box::new(Polynomial::new(vec![self.order; network.n_inputs], handed)),
             correction: None,

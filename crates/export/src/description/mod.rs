@@ -37,7 +37,7 @@ pub(crate) fn model_identifier(interface: &Interface) -> String {
 
 /// The units that are used, each once, in order of appearance. Without a symbol there is no unit.
 fn units(interface: &Interface, version: FmiVersion) -> Vec<Unit> {
-    let of_variables = interface.info.variables.iter().filter_map(|v| v.unit.clone());
+    let of_variables = interface.info.variables.iter().filter_map(|v| v.unit.as_deref().cloned());
     // FMI 3 has the time as a variable.
     let time = version == FmiVersion::Fmi3;
     let of_parameters = interface.parameters().iter().map(|p| Unit::parse(p.unit));

@@ -13,6 +13,8 @@ pub use types::{Item, TypeDefinition, UnitDefinition};
 
 use crate::error::{DescriptionError, Finding};
 use crate::value::Value;
+use powerbond_core::units::{Si, Unit};
+use std::sync::Arc;
 
 /// The version of the standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -368,5 +370,16 @@ impl ModelDescription {
     /// The declared type of a variable.
     pub fn type_of(&self, variable: &Variable) -> Option<&TypeDefinition> {
         variable.declared_type.map(|t| &self.types[t as usize])
+    }
+
+    /// The unit of a variable, shared with all others that have it. Of a relative quantity the offset does not count.
+    pub fn unit_of(&self, variable: &Variable) -> Option<Arc<Unit>> {
+        let unit = &self.units[variable.unit? as usize].unit;
+        Some(match &unit.si {
+            Some(si) if variable.relative_quantity && si.offset != 0.0 => {
+                Arc::new(Unit { symbol: unit.symbol.clone(), si: Some(Si { offset: 0.0, ..*si }) })
+            }
+            _ => unit.clone(),
+        })
     }
 }

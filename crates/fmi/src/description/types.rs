@@ -5,12 +5,13 @@ use super::xml::{Notes, child, elements};
 use powerbond_core::units::{Si, Unit};
 use roxmltree::Node;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A unit as the file defines it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnitDefinition {
     /// The unit: `SI value = factor · value + offset`. Without `BaseUnit` its symbol is read.
-    pub unit: Unit,
+    pub unit: Arc<Unit>,
     /// Symbols that people prefer to see.
     pub display_units: Vec<String>,
 }
@@ -100,7 +101,7 @@ impl Units {
     fn add(&mut self, unit: Unit, display_units: Vec<String>) -> u32 {
         let index = self.list.len() as u32;
         self.by_name.insert(unit.symbol.clone(), index);
-        self.list.push(UnitDefinition { unit, display_units });
+        self.list.push(UnitDefinition { unit: Arc::new(unit), display_units });
         index
     }
 }

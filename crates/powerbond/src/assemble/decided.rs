@@ -12,6 +12,7 @@ use powerbond_core::feed_through::identify::Identifier;
 use powerbond_core::hold::InputFeed;
 use powerbond_core::observe::verdict::{Circumstances, Verdict};
 use powerbond_core::run::{Engine, Policies, Settings};
+use powerbond_core::sampled::SampledOutputs;
 use powerbond_core::time::EndRule;
 
 /// Who is held, fed and refreshed how, and in what steps.
@@ -147,6 +148,12 @@ impl Coupled<'_> {
                 ),
             ));
         }
+        if method.samples.value && method.controller.is_constant() && system.simulation.repeats.is_none() {
+            return Err(Error::input(
+                method.samples.place(),
+                "`samples = true` needs steps that can end at samples, and these are constant; choose a controller",
+            ));
+        }
         let correction = method.correction.make(context)?;
         let controller = match &system.simulation.repeats {
             // All steps are known: none is chosen, and none is rejected.
@@ -156,7 +163,9 @@ impl Coupled<'_> {
         let ceiling =
             method.ceiling.make(context, controller.may_reject()).filter(|_| !controller.is_fixed());
         method.dither = context.dither.as_ref().map(|(amplitude, _)| *amplitude);
+        let finds_samples = method.samples.value && decided.quantum.is_none();
         let policies = Policies {
+            sampled: finds_samples.then(|| SampledOutputs::new(network, experiment.start)),
             extrapolation: method.hold.make(context),
             schedule,
             correction,

@@ -70,6 +70,8 @@ pub struct Method {
     /// Amplitude of the dither from which feed-through is identified with a fixed hold order, as a share of what an input changes by in
     /// a step; `None`: [`DITHER`] for inputs of identified subsystems that take values only.
     pub dither: Option<f64>,
+    /// Outputs that are sampled are found, and steps end at their samples.
+    pub samples: At<bool>,
     /// How metered energies are summed.
     pub quadrature: Quadrature,
     /// Derivatives of held inputs come from those of outputs, where a subsystem gives them.
@@ -100,6 +102,7 @@ impl Default for Method {
             refresh: Refresh::Off,
             identify: Identify::Off,
             dither: None,
+            samples: At::default(false),
             quadrature: Quadrature::default(),
             slopes: At::default(false),
             start_up: StartUp::default(),
@@ -120,6 +123,7 @@ impl Method {
             ceiling: StepCeiling::Motion,
             refresh: Refresh::Auto,
             identify: Identify::All,
+            samples: At::default(true),
             ..Method::default()
         }
     }
@@ -214,6 +218,7 @@ impl Method {
                 Identify::Some(list) => names(list),
             },
             "dither": self.dither,
+            "samples": self.samples.value,
             "meter": self.quadrature.word(),
             "slopes": if self.slopes.value { "outputs" } else { "differences" },
             "start": self.start_up.word(),

@@ -26,6 +26,7 @@ const KEYS: &[&str] = &[
     "refresh",
     "identify",
     "dither",
+    "samples",
     "meter",
     "slopes",
     "start",
@@ -102,7 +103,8 @@ impl Method {
         }),
         ("hold", |method, n| {
             method.hold = match n.is_text() {
-                true => n.one_of(&[("variable", HoldOrder::Variable)])?,
+                true if n.text()?.value == "variable" => HoldOrder::Variable,
+                true => n.expected(&format!("\"variable\" or an integer from 0 to {MAX_ORDER}"))?,
                 false => HoldOrder::Fixed(order(n)?),
             };
             Ok(())
@@ -141,6 +143,10 @@ impl Method {
                 return n.expected("a number from 0 to 1");
             }
             method.dither = Some(given);
+            Ok(())
+        }),
+        ("samples", |method, n| {
+            method.samples = n.flag()?;
             Ok(())
         }),
         ("ceiling", |method, n| {

@@ -17,6 +17,19 @@ pub struct Choices {
     pub steps: Option<StepChoice>,
     /// Feed-through that was found out.
     pub identified: Vec<IdentifiedChoice>,
+    /// Outputs that were found to be sampled.
+    pub sampled: Vec<SampledChoice>,
+}
+
+/// An output that is sampled: it stays as it is and jumps at equal distances.
+#[derive(Clone, Debug, Serialize)]
+pub struct SampledChoice {
+    /// The output.
+    pub output: String,
+    /// The distance of two samples, in s.
+    pub period: f64,
+    /// When that was found, in s.
+    pub since: f64,
 }
 
 /// What a subsystem can do, and how it is fed.
@@ -124,6 +137,15 @@ pub fn choices(assembled: &Assembled) -> Choices {
         subsystems: names.subsystems.iter().enumerate().map(subsystem).collect(),
         inputs: coupled.map(input).collect(),
         steps: bounded,
+        sampled: engine
+            .sampled()
+            .iter()
+            .map(|found| SampledChoice {
+                output: names.outputs[found.output].to_string(),
+                period: found.period,
+                since: found.since,
+            })
+            .collect(),
         identified: identified
             .iter()
             .map(|f| IdentifiedChoice {

@@ -59,7 +59,7 @@ impl System {
             let spec = &self.subsystems[subsystem];
             let value = unit.map_or(Ok(value.clone()), |unit| {
                 let wanted = unit_of(&self.models, self.folder(), spec, &parameter, &mut fmus)?;
-                convert(&name, value, &unit, wanted.as_ref(), &mut warnings)
+                convert(&name, value, &unit, wanted.as_deref(), &mut warnings)
             });
             if let Some(value) = problems.keep(value) {
                 set.entry(subsystem).or_default().push((name.with(parameter), value));
@@ -109,7 +109,7 @@ fn unit_of(
     spec: &SubsystemSpec,
     parameter: &str,
     fmus: &mut BTreeMap<String, Fmu>,
-) -> Result<Option<Unit>, Error> {
+) -> Result<Option<Arc<Unit>>, Error> {
     match &spec.simulator {
         SimulatorSpec::Model(model) => {
             Ok(models.find(&model.value).ok().and_then(|f| model_unit(&f, parameter)))
@@ -122,21 +122,14 @@ fn unit_of(
             }
             let description = fmus[name].description();
             let variable = description.find(parameter).map(|v| &description.variables[v]);
-            let unit = |v: &powerbond_fmi::description::Variable| {
-                let mut unit = description.units[v.unit? as usize].unit.clone();
-                if let (true, Some(si)) = (v.relative_quantity, &mut unit.si) {
-                    si.offset = 0.0;
-                }
-                Some(unit)
-            };
-            Ok(variable.and_then(unit))
+            Ok(variable.and_then(|v| description.unit_of(v)))
         }
     }
 }
 
-fn model_unit(factory: &SharedFactory, parameter: &str) -> Option<Unit> {
+fn model_unit(factory: &SharedFactory, parameter: &str) -> Option<Arc<Unit>> {
     let found = factory.model()?.all_parameters().find(|p| p.name == parameter)?;
-    (!found.unit.is_empty()).then(|| Unit::parse(found.unit))
+    (!found.unit.is_empty()).then(|| Arc::new(Unit::parse(found.unit)))
 }
 
 /// The value in the unit of its parameter.

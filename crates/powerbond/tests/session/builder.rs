@@ -70,7 +70,15 @@ impl Integrator {
             vec![variable("u", Causality::Input, "1", "rate"), variable("y", Causality::Output, "1", "sum")];
         let feed_through = FeedThrough::Declared(Vec::new());
         let capabilities = Capabilities { sub_steps: true, ..Capabilities::default() };
-        Integrator { info: Info { kind: "integrator".to_owned(), variables, feed_through, capabilities }, x }
+        Integrator {
+            info: Info {
+                kind: "integrator".to_owned(),
+                variables: variables.into(),
+                feed_through,
+                capabilities,
+            },
+            x,
+        }
     }
 }
 

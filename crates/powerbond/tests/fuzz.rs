@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Mutations of every seed.
-const ROUNDS: u64 = 500;
+const ROUNDS: u64 = 1500;
 /// No input of this size takes longer, by far.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// More than the process takes at most, in MB.

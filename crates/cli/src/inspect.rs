@@ -31,6 +31,13 @@ pub struct Arguments {
     json: bool,
 }
 
+impl Arguments {
+    /// Nothing of the FMU is run.
+    pub fn only_reads(&self) -> bool {
+        !self.load && !self.probe
+    }
+}
+
 /// Runs the command.
 pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let fail = |e: powerbond::fmi::FmuError| Error::input(None, e.to_string());

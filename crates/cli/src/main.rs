@@ -5,6 +5,7 @@
 mod bench;
 mod check;
 mod compare;
+mod contain;
 mod examples;
 mod export;
 mod fmus;
@@ -32,6 +33,9 @@ struct Arguments {
     /// in detail)
     #[arg(short, long, action = clap::ArgAction::Count, global = true, display_order = 900)]
     verbose: u8,
+    /// Run FMUs in this process, as a debugger needs it; a crash then takes everything along
+    #[arg(long, global = true, display_order = 901)]
+    in_process: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -99,17 +103,23 @@ fn main() {
 }
 
 /// Runs the command; its exit code.
-fn run(Arguments { verbose, command }: &Arguments) -> u8 {
+fn run(Arguments { verbose, in_process, command }: &Arguments) -> u8 {
     powerbond::system::install(powerbond_worker::Workers::default());
     logging::begin(*verbose);
-    let result = text::keep_stdout().and_then(|()| match command {
-        Command::Run(arguments) => run::main(arguments, *verbose > 0),
-        Command::Inspect(arguments) => inspect::main(arguments),
-        Command::Check(arguments) => check::main(arguments),
+    let kept = match command {
+        // Keeps it by itself, as that takes a thread and a sandbox is entered before there are any.
+        Command::Run(_) => Ok(()),
+        _ => text::keep_stdout(),
+    };
+    let result = kept.and_then(|()| match command {
+        Command::Run(arguments) => run::main(arguments, *verbose > 0, *in_process),
+        Command::Inspect(arguments) if arguments.only_reads() => inspect::main(arguments),
+        Command::Inspect(arguments) => contain::main(*in_process, || inspect::main(arguments)),
+        Command::Check(arguments) => contain::main(*in_process, || check::main(arguments)),
         Command::Report(arguments) => report::main(arguments),
         Command::Compare(arguments) => compare::main(arguments),
-        Command::Tune(arguments) => tune::main(arguments),
-        Command::Stability(arguments) => stability::main(arguments),
+        Command::Tune(arguments) => contain::main(*in_process, || tune::main(arguments)),
+        Command::Stability(arguments) => contain::main(*in_process, || stability::main(arguments)),
         Command::Bench(arguments) => bench::main(arguments),
         Command::Export(arguments) => export::main(arguments),
         Command::Methods(arguments) => methods::main(arguments),

@@ -3,6 +3,7 @@
 use crate::progress::Watch;
 use crate::text::{line_of, print, quantity, say, significant, table};
 use powerbond::core::observe::Observer;
+use powerbond::fmi::PrivateFolder;
 use powerbond::number::percent;
 use powerbond::report::REPORT;
 use powerbond::results::{FINER, RunFolder, Summary, VerdictSummary, Verification, Wanted};
@@ -121,9 +122,13 @@ pub struct Arguments {
     /// Kill the run and exit with 6 if a single call of an FMU takes longer, in s of wall-clock time
     #[arg(long, value_name = "S", value_parser = crate::text::factor)]
     call_timeout: Option<f64>,
-    /// Run the FMUs in this process, as a debugger needs it; a crash then takes results along
+    /// Kill the run and exit with 5 if its process takes more memory, such as 2GB
+    #[arg(long, value_name = "SIZE", value_parser = crate::text::bytes)]
+    memory_limit: Option<u64>,
+    /// Let FMUs write to the folder of the results and to temporary ones only, and open no network connections (Linux
+    /// 6.2 or newer)
     #[arg(long)]
-    in_process: bool,
+    sandbox: bool,
     /// Print JSON lines: progress, then the summary as the last one
     #[arg(long)]
     json: bool,
@@ -133,14 +138,14 @@ pub struct Arguments {
 }
 
 /// Runs the command: in this process if it is a worker or if that was asked for, else in a worker that it supervises.
-pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
+pub fn main(arguments: &Arguments, logs: bool, in_process: bool) -> Result<u8, Error> {
     if let Some(worker) = Worker::here() {
         return Ok(work(arguments, worker));
     }
+    crate::text::keep_stdout()?;
     let mut watch = Watch::new(arguments.json, arguments.quiet || logs)?;
-    if arguments.in_process || !powerbond_worker::is_supported() {
-        let limits = [(arguments.timeout, "--timeout"), (arguments.call_timeout, "--call-timeout")];
-        if let Some((_, option)) = limits.into_iter().find(|(limit, _)| limit.is_some()) {
+    if in_process || !powerbond_worker::is_supported() {
+        if let Some(option) = arguments.needs_worker() {
             let message = format!("`{option}` needs a worker process, and this run is in this process");
             return Err(Error::input(None, message));
         }
@@ -149,13 +154,24 @@ pub fn main(arguments: &Arguments, logs: bool) -> Result<u8, Error> {
     let limits = Limits {
         run: arguments.timeout.map(Duration::from_secs_f64),
         call: arguments.call_timeout.map(Duration::from_secs_f64),
+        memory: arguments.memory_limit,
     };
-    let ending = powerbond_worker::supervise(std::env::args_os().skip(1), limits, &mut watch);
+    if arguments.sandbox {
+        powerbond_worker::sandbox_is_possible()
+            .map_err(|why| Error::input(None, format!("--sandbox is not possible here: {why}")))?;
+    }
+    // What FMUs may write to is theirs alone.
+    let temporary = arguments.sandbox.then(PrivateFolder::new).transpose();
+    let temporary = temporary.map_err(|e| Error::input(None, e.to_string()))?;
+    let path = temporary.as_ref().map(|folder| folder.path().to_owned());
+    let ending = powerbond_worker::supervise(std::env::args_os().skip(1), limits, path, &mut watch);
+    drop(temporary);
     watch.clear();
     let ending = match ending {
         Ok(ending) => ending,
-        Err(error) if arguments.timeout.is_some() || arguments.call_timeout.is_some() => {
-            let message = format!("cannot start the worker process, which deadlines need: {error}");
+        Err(error) if arguments.needs_worker().is_some() => {
+            let option = arguments.needs_worker().unwrap_or_default();
+            let message = format!("cannot start the worker process, which `{option}` needs: {error}");
             return Err(Error::input(None, message));
         }
         // A limit on files or memory, for one: the run itself may do without.
@@ -222,7 +238,9 @@ fn work(arguments: &Arguments, mut worker: Worker) -> u8 {
     };
     let output =
         Output { backups: Some(worker.backups()), concluded: Some(Box::new(concluded)), ..Output::default() };
-    let report = arguments.run(output, &mut worker).and_then(|done| arguments.report_of(&done));
+    let begun = arguments.enter_sandbox().and_then(|()| crate::text::keep_stdout());
+    let done = begun.and_then(|()| arguments.run(output, &mut worker));
+    let report = done.and_then(|done| arguments.report_of(&done));
     let code = told(report.unwrap_or_else(|error| Report {
         code: error.exit_code(),
         err: crate::text::error(&error),
@@ -233,6 +251,29 @@ fn work(arguments: &Arguments, mut worker: Worker) -> u8 {
 }
 
 impl Arguments {
+    /// An option that only a supervisor can keep.
+    fn needs_worker(&self) -> Option<&'static str> {
+        let options = [
+            (self.timeout.is_some(), "--timeout"),
+            (self.call_timeout.is_some(), "--call-timeout"),
+            (self.memory_limit.is_some(), "--memory-limit"),
+            (self.sandbox, "--sandbox"),
+        ];
+        options.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
+    }
+
+    /// If that was asked for: from here on the process writes only to what it needs for results, and to its temporary folder.
+    fn enter_sandbox(&self) -> Result<(), Error> {
+        if !self.sandbox {
+            return Ok(());
+        }
+        let (options, system) = self.system()?;
+        let folders = options.wanted(&system).written_below()?;
+        let writable = [std::env::temp_dir(), PathBuf::from("/dev/null")].into_iter().chain(folders);
+        powerbond_worker::enter_sandbox(&writable.collect::<Vec<_>>())
+            .map_err(|why| Error::input(None, format!("--sandbox: {why}")))
+    }
+
     /// Without a worker.
     fn alone(&self, watch: &mut Watch) -> Result<u8, Error> {
         let done = self.run(Output::default(), watch);
@@ -244,8 +285,8 @@ impl Arguments {
         Ok(watch.stopped_by().filter(|_| report.code == 0).unwrap_or(report.code))
     }
 
-    /// Runs the system, its results in a folder.
-    fn run(&self, output: Output, observer: &mut dyn Observer) -> Result<Done, Error> {
+    /// The system with all options over it.
+    fn system(&self) -> Result<(RunOptions, System), Error> {
         let options = RunOptions {
             begin_time: self.begin_time,
             end_time: self.end_time,
@@ -275,6 +316,12 @@ impl Arguments {
             error: self.error,
         };
         let system = options.apply(&System::load(&self.system)?)?;
+        Ok((options, system))
+    }
+
+    /// Runs the system, its results in a folder.
+    fn run(&self, output: Output, observer: &mut dyn Observer) -> Result<Done, Error> {
+        let (options, system) = self.system()?;
         // A run may take hours: what was not chosen by the user is said before it.
         let notes = system.notes_before();
         if !self.quiet {

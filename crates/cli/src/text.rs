@@ -18,6 +18,14 @@ pub fn keep_stdout() -> Result<(), Error> {
     Ok(())
 }
 
+/// The real stdout, for a process that is started.
+pub fn stdout() -> Result<std::process::Stdio, Error> {
+    match STDOUT.get() {
+        Some(file) => Ok(file.try_clone().map_err(|e| Error::output(Path::new("stdout"), &e))?.into()),
+        None => Ok(std::process::Stdio::inherit()),
+    }
+}
+
 /// Prints to stdout; a closed pipe (`| head`) is not an error.
 pub fn print(text: &str) -> Result<(), Error> {
     let mut out: Box<dyn Write> = match STDOUT.get() {
@@ -107,6 +115,19 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 pub fn factor(text: &str) -> Result<f64, String> {
     let factor = text.trim().parse().ok().filter(|x: &f64| x.is_finite() && *x > 0.0);
     factor.ok_or_else(|| "expected a number above 0, such as 1 or 0.5".to_owned())
+}
+
+/// An amount of memory: `512MB`, `2 GB`, `1.5GiB`. A number without a unit is refused: nobody knows what it means.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, f64); 6] =
+        [("kib", 1024.0), ("mib", 1048576.0), ("gib", 1073741824.0), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9)];
+    let lower = text.trim().to_ascii_lowercase();
+    let found = UNITS.iter().find_map(|(unit, size)| Some((lower.strip_suffix(unit)?, size)));
+    let bytes = found.and_then(|(number, size)| Some(number.trim().parse::<f64>().ok()? * size));
+    let bytes = bytes.filter(|bytes| bytes.is_finite() && *bytes >= 1.0);
+    bytes
+        .map(|bytes| bytes as u64)
+        .ok_or_else(|| "expected an amount with a unit, such as 512MB or 2GB".to_owned())
 }
 
 /// Lines of cells with aligned columns, below a header: the first column and columns of words to the left, those where half

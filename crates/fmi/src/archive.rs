@@ -102,6 +102,10 @@ impl Archive {
             let path = std::path::absolute(path).map_err(ArchiveError::Open)?;
             return Ok(Archive { source: Source::Folder(path), limits });
         }
+        // Before it is opened: a pipe would wait for somebody who writes to it.
+        if !fs::metadata(path).map_err(ArchiveError::Open)?.is_file() {
+            return Err(ArchiveError::NoFile);
+        }
         let file = File::open(path).map_err(ArchiveError::Open)?;
         let bytes = file.metadata().map_err(ArchiveError::Open)?.len();
         let mut archive =
@@ -113,7 +117,10 @@ impl Archive {
         let mut seen = BTreeSet::new();
         for index in 0..archive.len() {
             let entry = check_entry(&mut archive, index, &limits)?;
-            if !seen.insert(entry.name.clone()) && !entry.is_folder {
+            // Others may take the one of two descriptions whose name is written in other letters.
+            let is_description = entry.name.eq_ignore_ascii_case("modelDescription.xml");
+            let name = if is_description { entry.name.to_ascii_lowercase() } else { entry.name.clone() };
+            if !seen.insert(name) && !entry.is_folder {
                 return Err(ArchiveError::Twice { entry: entry.name });
             }
             entries.push(entry);
@@ -149,6 +156,10 @@ impl Archive {
         match &mut self.source {
             Source::Folder(root) => {
                 let file = match File::open(root.join(name)) {
+                    // A link to a device or a pipe.
+                    Ok(file) if !file.metadata().map_err(failed)?.is_file() => {
+                        return Err(ArchiveError::Special { entry: name.to_owned() });
+                    }
                     Ok(file) => file,
                     Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
                     Err(error) => return Err(failed(error)),

@@ -4,10 +4,12 @@ use crate::description::{Kind, Version};
 use crate::lifecycle::{Call, Lifecycle, State};
 use crate::log::Environment;
 use crate::numbers::Numbers;
+use crate::rounding;
 use crate::status::{MISSING, NOT_ALLOWED, OK};
 use crate::trace::{Call as Traced, Marks};
 use crate::{fmi1, fmi2, fmi3};
 use powerbond_core::subsystem::Inputs;
+use std::cell::Cell;
 use std::ffi::{CString, c_char, c_int, c_void};
 
 /// What a step came to.
@@ -99,12 +101,15 @@ macro_rules! each {
     };
 }
 
-/// An instance of an FMU of any version, with its state: a call that the state forbids is not made. Dropping it frees the instance.
+/// An instance of an FMU of any version, with its state: a call that the state forbids is not made. After every call the
+/// floating-point mode is the default one. Dropping it frees the instance.
 pub(crate) struct Calls {
     instance: Instance,
     life: Lifecycle,
     /// Those of the environment, which lives as long: close at hand in every step.
     trace: Marks,
+    /// It was said that it changes the floating-point mode.
+    changes_mode: Cell<bool>,
 }
 
 impl Calls {
@@ -114,7 +119,7 @@ impl Calls {
             Instance::Fmi2(instance) => instance.environment(),
             Instance::Fmi3(instance) => instance.environment(),
         };
-        Calls { trace: environment.trace.marks(), instance, life }
+        Calls { trace: environment.trace.marks(), instance, life, changes_mode: Cell::new(false) }
     }
 
     /// Where the instance is in its life.
@@ -134,18 +139,52 @@ impl Calls {
         if !self.life.allows(call) {
             return NOT_ALLOWED;
         }
-        let code = self.trace.during(traced(call), make);
+        let code = self.seen(traced(call), make);
         self.life.after(call, code);
         code
+    }
+
+    /// Makes a call that a supervisor outside can see, and keeps the floating-point mode.
+    #[inline(always)]
+    fn seen<T>(&self, call: Traced, make: impl FnOnce() -> T) -> T {
+        self.trace.begin(call);
+        let result = make();
+        self.keep_mode();
+        self.trace.end();
+        result
+    }
+
+    /// Undoes a change of rounding or of denormals. Inside of what is seen: with traps for exceptions this may be the end.
+    #[inline(always)]
+    fn keep_mode(&self) {
+        if !rounding::is_default() {
+            self.restore_mode();
+        }
+    }
+
+    /// As after every call, and traps of exceptions are undone, too, which costs as much as a light step.
+    #[cold]
+    pub fn restore_mode(&self) {
+        if rounding::restore() && !self.changes_mode.replace(true) {
+            self.environment().remark(
+                "changes the rounding mode, flushes denormals or traps exceptions; restored after every call",
+            );
+        }
     }
 
     /// As [`Calls::guarded`], for calls that stay in the state.
     #[inline(always)]
     fn plain(&self, call: Call, make: impl FnOnce() -> c_int) -> c_int {
+        self.plain_as(traced(call), call, make)
+    }
+
+    /// As [`Calls::plain`], seen as another call.
+    #[inline(always)]
+    fn plain_as(&self, seen: Traced, call: Call, make: impl FnOnce() -> c_int) -> c_int {
         if !self.life.allows(call) {
             return NOT_ALLOWED;
         }
-        let code = self.trace.during(traced(call), make);
+        let code = self.seen(seen, make);
         if code != OK {
             self.life.after(call, code);
         }
@@ -231,7 +270,8 @@ impl Calls {
 
     /// Reads the texts of a variable, as many as it has elements; they belong to the FMU.
     pub fn get_texts(&self, reference: u32, values: &mut [*const c_char]) -> c_int {
-        self.plain(Call::Get, || each!(self, instance => instance.get_texts(reference, values)))
+        let get = || each!(self, instance => instance.get_texts(reference, values));
+        self.plain_as(Traced::GetPacket, Call::Get, get)
     }
 
     /// Sets the binaries of a variable, as many as it has elements.
@@ -243,7 +283,12 @@ impl Calls {
     /// Reads the binaries of a variable, as many as it has elements; they belong to the FMU.
     pub fn get_binaries(&self, reference: u32, sizes: &mut [usize], values: &mut [*const u8]) -> c_int {
         let Some(instance) = self.fmi3() else { return MISSING };
-        self.plain(Call::Get, || instance.get_binaries(reference, sizes, values))
+        self.plain_as(Traced::GetPacket, Call::Get, || instance.get_binaries(reference, sizes, values))
+    }
+
+    /// Reads memory that a getter returned: if it is not there, the getter is to blame.
+    pub fn while_reading<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.trace.during(Traced::GetPacket, read)
     }
 
     /// Asks the FMU to log in all categories, or in these.
@@ -286,7 +331,7 @@ impl Calls {
         if !self.life.allows(Call::UpdateStates) {
             return (NOT_ALLOWED, DiscreteStates::default());
         }
-        let (code, states) = self.trace.during(Traced::Event, || instance.update_discrete_states());
+        let (code, states) = self.seen(Traced::Event, || instance.update_discrete_states());
         self.life.after(Call::UpdateStates, code);
         (code, states)
     }
@@ -300,6 +345,7 @@ impl Calls {
         }
         self.trace.begin_step(t);
         let code = each!(self, instance => instance.step(t, h, is_final));
+        self.keep_mode();
         self.trace.end();
         if code != OK {
             self.life.after(Call::Step, self.last_step().code);
@@ -350,6 +396,7 @@ impl Calls {
             }
             Ok(())
         })());
+        self.keep_mode();
         trace.end();
         if let Err((stage, code)) = done {
             self.note(stage, code);
@@ -449,6 +496,7 @@ impl Calls {
                     Instance::Fmi2(instance) => instance.free(),
                     Instance::Fmi3(instance) => instance.free(),
                 }
+                self.keep_mode();
                 self.life.freed();
             }
         }

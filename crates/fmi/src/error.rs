@@ -38,6 +38,8 @@ pub enum Problem {
 pub enum ArchiveError {
     #[error("it cannot be opened: {0}")]
     Open(std::io::Error),
+    #[error("it is a device or a pipe; expected a `.fmu` file or its unpacked folder")]
+    NoFile,
     #[error("it is not a readable zip file: {0}")]
     NotZip(String),
     #[error("entry `{entry}` cannot be read: {message}. The file may be damaged or cut off")]
@@ -110,6 +112,16 @@ pub enum DescriptionProblem {
     Index { element: String, index: u64, count: usize },
     #[error("`{element}` refers to value reference {reference}, which no variable has")]
     NoReference { element: String, reference: u64 },
+    #[error("duplicate element `{element}`; the first one is in line {first}")]
+    Twice { element: String, first: u32 },
+    #[error(
+        "duplicate variable name `{name}`: {other}, and in line {first} {one}. Which one is meant cannot be told"
+    )]
+    SameName { name: String, first: u32, one: &'static str, other: &'static str },
+    #[error("the start value `{value}` of {what} is not {expected}")]
+    Start { what: String, value: String, expected: &'static str },
+    #[error("`{name}` has {size} elements and {count} start values; expected as many, or one for all")]
+    StartCount { name: String, size: u64, count: usize },
     #[error("`{name}` has {size} elements, more than the limit of {limit}")]
     ArraySize { name: String, size: u64, limit: u64 },
 }
@@ -123,6 +135,8 @@ pub struct Finding {
     pub line: u32,
     /// One sentence.
     pub text: String,
+    /// It may be that something else was meant than what was read: a run says so among its warnings.
+    pub is_doubtful: bool,
 }
 
 impl fmt::Display for Finding {

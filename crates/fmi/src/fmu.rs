@@ -16,7 +16,7 @@ use crate::probe::Probed;
 use crate::settings::{self, Settings};
 use crate::trace::{Call, Trace};
 use crate::value::Value;
-use crate::{fmi1, fmi2, fmi3, process};
+use crate::{fmi1, fmi2, fmi3, surroundings};
 use powerbond_core::subsystem::Capabilities;
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -268,13 +268,9 @@ impl Fmu {
         let settings = Settings::new(description, &options.parameters, &options.start, &ports.sizes)
             .map_err(|e| self.fail(e.into()))?;
         let ticket = Ticket::take(&self.shared, interface, name).map_err(|e| self.fail(e.into()))?;
-        let (calls, moved) = process::in_folder(|| self.make(&loaded, name, options));
-        let calls = calls.map_err(|e| self.fail(e.into()))?;
-        let machine = Machine::new(calls);
-        machine.keep_rounding();
-        if moved {
-            machine.complain_about_folder();
-        }
+        let (calls, changes) = surroundings::guard(|| self.make(&loaded, name, options));
+        let machine = Machine::new(calls.map_err(|e| self.fail(e.into()))?, loaded.guarded_steps());
+        machine.remark(Call::Instantiate, &changes);
         Ok(FmuSubsystem::new(self.clone(), loaded, machine, ticket, ports, settings, capabilities, options))
     }
 
@@ -417,6 +413,7 @@ impl Fmu {
             log: environment.take_recent(),
         })?;
         let calls = Calls::new(instance, Lifecycle::new(event_mode, loaded.fatal.clone()));
+        calls.restore_mode();
         calls.environment().trace.marks().end();
         if options.logging == Logging::Categories {
             let categories: Vec<CString> =

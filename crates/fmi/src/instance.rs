@@ -12,13 +12,14 @@ use crate::numbers::Numbers;
 use crate::packets::Cell;
 use crate::perturb::Trial;
 use crate::ports::{Port, Ports};
-use crate::process;
 use crate::reread::Reread;
 use crate::settings::{Setting, Settings};
 use crate::snapshot::{Book, FmuSnapshot, States};
 use crate::start::Start;
 use crate::status::OK;
 use crate::stepping::{Crossed, Derivatives, StepRule, Stepper};
+use crate::surroundings;
+use crate::trace::Call;
 use crate::transfer::{Incoming, OutputDerivatives, Route, Sent};
 use crate::value::Value;
 use powerbond_core::subsystem::{
@@ -407,6 +408,39 @@ impl FmuSubsystem {
         columns.into_values().collect()
     }
 
+    /// A step after which it is looked what it changed for everybody.
+    #[cold]
+    fn advance_guarded(
+        &mut self,
+        span: Span,
+        u: Inputs<'_>,
+        y: &mut [f64],
+    ) -> Result<Advance, SubsystemError> {
+        let (advanced, changes) = surroundings::guard(|| self.advance_now(span, u, y));
+        self.machine.calls.restore_mode();
+        self.machine.remark(Call::Step, &changes);
+        advanced
+    }
+
+    #[inline(always)]
+    fn advance_now(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
+        if let Some(Direct { inputs, outputs }) = &self.direct
+            && (u.slope.is_empty() || !self.follows)
+            && self.machine.state() == State::Step
+        {
+            let step = (span.start, span.h, self.stepper.is_final(span.start));
+            let answer = self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y));
+            return match answer {
+                Ok(()) => {
+                    self.time = span.end;
+                    Ok(Advance::whole(span))
+                }
+                Err((stage, code)) => self.resume(stage, code, span, u, y),
+            };
+        }
+        self.advance_in_calls(span, u, y)
+    }
+
     /// A step with derivatives of inputs, other types than reals, or a rule for its length. Kept out of the way of plain
     /// steps, which would save registers for it.
     #[inline(never)]
@@ -454,9 +488,7 @@ impl FmuSubsystem {
 
     fn arrive(&mut self, crossed: Crossed, y: &mut [f64]) -> Result<Advance, SubsystemError> {
         let Crossed { reached, event } = crossed;
-        let received = self.outputs.receive(&self.machine, y);
-        self.machine.keep_rounding();
-        received?;
+        self.outputs.receive(&self.machine, y)?;
         self.time = reached;
         Ok(Advance { reached, event, next_event: self.next_event() })
     }
@@ -540,9 +572,7 @@ impl FmuSubsystem {
     fn visit_event(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
         let (machine, outputs) = (&self.machine, &mut self.outputs);
         let get = || outputs.receive(machine, y);
-        let visited = self.stepper.update(machine, &mut self.inputs, u.value, self.time, get);
-        machine.keep_rounding();
-        visited
+        self.stepper.update(machine, &mut self.inputs, u.value, self.time, get)
     }
 
     fn wrong_phase(&self, call: &'static str) -> SubsystemError {
@@ -609,10 +639,8 @@ impl Subsystem for FmuSubsystem {
     }
 
     fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
-        let (entered, moved) = process::in_folder(|| self.enter_initialization(setup));
-        if moved {
-            self.machine.complain_about_folder();
-        }
+        let (entered, changes) = surroundings::guard(|| self.enter_initialization(setup));
+        self.machine.remark(Call::EnterInitialization, &changes);
         entered
     }
 
@@ -638,9 +666,7 @@ impl Subsystem for FmuSubsystem {
             (State::Event, _) => {}
             _ => return Err(self.wrong_phase("evaluate")),
         }
-        let received = self.outputs.receive(&self.machine, y);
-        self.machine.keep_rounding();
-        received
+        self.outputs.receive(&self.machine, y)
     }
 
     /// With Event Mode, inputs of all kinds take their limit from the right in it, and what is read there is the right limit of the
@@ -660,7 +686,6 @@ impl Subsystem for FmuSubsystem {
         self.machine.check(self.machine.calls.exit_initialization(), self.machine.calls.names().exit)?;
         self.machine.leave_initialization((self.time, self.stepper.slack))?;
         self.start = None;
-        self.machine.keep_rounding();
         Ok(())
     }
 
@@ -669,22 +694,10 @@ impl Subsystem for FmuSubsystem {
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        if let Some(Direct { inputs, outputs }) = &self.direct
-            && (u.slope.is_empty() || !self.follows)
-            && self.machine.state() == State::Step
-        {
-            let step = (span.start, span.h, self.stepper.is_final(span.start));
-            let answer = self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y));
-            self.machine.keep_rounding_in_steps();
-            return match answer {
-                Ok(()) => {
-                    self.time = span.end;
-                    Ok(Advance::whole(span))
-                }
-                Err((stage, code)) => self.resume(stage, code, span, u, y),
-            };
+        if self.machine.guards_step() {
+            return self.advance_guarded(span, u, y);
         }
-        self.advance_in_calls(span, u, y)
+        self.advance_now(span, u, y)
     }
 
     fn feed_through(&mut self, d: &mut [f64]) -> Result<(), SubsystemError> {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How many lines an instance may log before the rest is only counted.
 const MAX_LINES: u64 = 10_000;
@@ -27,6 +27,8 @@ pub struct LogLine {
     pub category: String,
     /// The message.
     pub message: String,
+    /// It is not the FMU's own: powerbond says it about the FMU.
+    pub is_remark: bool,
 }
 
 impl fmt::Display for LogLine {
@@ -47,6 +49,9 @@ impl Log {
 
     /// Passes a line on.
     pub fn say(&self, line: LogLine) {
+        if let Some(keep) = COPY.get() {
+            keep(&line.to_string().replace('\n', " "));
+        }
         (self.0)(line);
     }
 
@@ -74,8 +79,20 @@ pub(crate) struct Environment {
     log: Log,
     lines: AtomicU64,
     recent: Mutex<VecDeque<String>>,
+    /// What was said about it.
+    remarks: Mutex<Vec<String>>,
     /// Its call that is under way.
     pub trace: Trace,
+}
+
+/// Where every line goes beside its log: a place that outlives the process.
+static COPY: OnceLock<Keep> = OnceLock::new();
+
+type Keep = Box<dyn Fn(&str) + Send + Sync>;
+
+/// From now on lines of FMUs are also given to `keep`, as they will be in the log. Only the first call has an effect.
+pub fn copy_to(keep: impl Fn(&str) + Send + Sync + 'static) {
+    let _ = COPY.set(Box::new(keep));
 }
 
 impl Environment {
@@ -85,6 +102,7 @@ impl Environment {
             log,
             lines: AtomicU64::new(0),
             recent: Mutex::new(VecDeque::new()),
+            remarks: Mutex::new(Vec::new()),
             trace: Trace::new(instance, version),
         }
     }
@@ -111,16 +129,29 @@ impl Environment {
         self.line_of_another(&self.instance, status, category, message);
     }
 
+    /// Says what the FMU does to others ("changes …"): a line of the log and a warning of the run, once of everything.
+    pub fn remark(&self, what: &str) {
+        let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        if remarks.iter().any(|known| known == what) {
+            return;
+        }
+        remarks.push(what.to_owned());
+        drop(remarks);
+        let (instance, category) = (self.instance.clone(), "powerbond".to_owned());
+        let message = what.to_owned();
+        self.log.say(LogLine { instance, status: Status::Warning, category, message, is_remark: true });
+    }
+
     /// A line in the log of this instance whose instance is unknown.
     fn line_of_another(&self, instance: &str, status: Status, category: String, message: String) {
         let instance = instance.to_owned();
         let number = self.lines.fetch_add(1, Ordering::Relaxed);
         if number < MAX_LINES {
-            self.log.say(LogLine { instance, status, category, message });
+            self.log.say(LogLine { instance, status, category, message, is_remark: false });
         } else if number == MAX_LINES {
             let message = format!("more than {MAX_LINES} lines; the rest is skipped");
             let category = "powerbond".to_owned();
-            self.log.say(LogLine { instance, status: Status::Warning, category, message });
+            self.log.say(LogLine { instance, status: Status::Warning, category, message, is_remark: false });
         }
     }
 }

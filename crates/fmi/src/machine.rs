@@ -2,8 +2,9 @@
 
 use crate::calls::{Calls, DiscreteStates};
 use crate::lifecycle::State;
-use crate::rounding;
 use crate::status::{OK, Status};
+use crate::surroundings::Change;
+use crate::trace::Call;
 use powerbond_core::subsystem::SubsystemError;
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -17,19 +18,24 @@ const UPDATE: &str = "fmi3UpdateDiscreteStates";
 pub(crate) struct Machine {
     pub calls: Calls,
     warnings: Cell<u64>,
-    rounded: Cell<bool>,
     steps: Cell<u32>,
+    /// The first steps that are guarded.
+    guarded: u32,
+    /// Something was found to be changed by its steps: all of them are guarded.
+    is_guarded: Cell<bool>,
     /// The FMU ended the simulation at an event.
     terminated: Cell<bool>,
 }
 
 impl Machine {
-    pub fn new(calls: Calls) -> Self {
+    /// So many `guarded` steps are looked at: see [`Machine::guards_step`].
+    pub fn new(calls: Calls, guarded: u32) -> Self {
         Machine {
             calls,
             warnings: Cell::new(0),
-            rounded: Cell::new(false),
             steps: Cell::new(0),
+            guarded,
+            is_guarded: Cell::new(false),
             terminated: Cell::new(false),
         }
     }
@@ -93,39 +99,30 @@ impl Machine {
         }
     }
 
-    /// Undoes a change of the floating-point mode, and says so once.
-    pub fn keep_rounding(&self) {
-        if rounding::restore() {
-            self.complain_about_rounding();
-        }
-    }
-
-    /// The same after a step of a light FMU, where asking for the mode costs as much as the step: it waits for all
-    /// arithmetic to end. FMUs that change the mode do so when they start or in every step, so the first steps are
-    /// looked at, then every 64th, and all of them once it has happened.
+    /// Whether the next step should be guarded. FMUs that change what belongs to the whole process do so when they start or in every
+    /// step, so that it is the first ones, and all of them once it has happened; what changes later is found by the run, which looks
+    /// about every second. Traps of exceptions are looked for in every 64th step.
     #[inline(always)]
-    pub fn keep_rounding_in_steps(&self) {
+    pub fn guards_step(&self) -> bool {
         let step = self.steps.get();
         self.steps.set(step.wrapping_add(1));
-        if step < 8 || step & 63 == 0 || self.rounded.get() {
-            self.keep_rounding();
+        if step & 63 == 0 {
+            self.calls.restore_mode();
         }
+        step < self.guarded || self.is_guarded.get()
     }
 
-    #[cold]
-    fn complain_about_rounding(&self) {
-        if !self.rounded.replace(true) {
-            let message =
-                "it changes the rounding mode or flushes denormals; the mode is restored after every call";
-            let category = "powerbond".to_owned();
-            self.calls.environment().line(Status::Warning, category, message.to_owned());
+    /// Says what the FMU changed for everybody, once of everything.
+    pub fn remark(&self, call: Call, changes: &[Change]) {
+        // Handlers of faults stay, so that there is nothing to look for again.
+        let undone = changes.iter().any(|change| *change != Change::Faults);
+        self.is_guarded.set(self.is_guarded.get() || undone);
+        for change in changes {
+            self.calls.environment().remark(&change.to_string());
         }
-    }
-
-    /// Says that the FMU moved the process to another folder.
-    pub fn complain_about_folder(&self) {
-        let message = "it changes the working directory of the process; restored after the call";
-        self.calls.environment().line(Status::Warning, "powerbond".to_owned(), message.to_owned());
+        if changes.iter().any(|change| change.takes_files()) {
+            self.calls.environment().trace.marks().accuse(call);
+        }
     }
 
     /// The error of a failed call, with the FMU's last words.

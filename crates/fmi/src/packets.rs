@@ -4,7 +4,34 @@ use crate::description::{Kind, ModelDescription};
 use crate::machine::Machine;
 use crate::ports::Ports;
 use powerbond_core::subsystem::SubsystemError;
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
+
+/// Bytes of a text or of a binary: more than any honest value has, less than fills the memory.
+const MAX_BYTES: usize = 1 << 30;
+
+/// Bytes of a page of memory, or less.
+const PAGE: usize = 4096;
+
+/// The length of a text; nothing if it does not end.
+///
+/// # Safety
+/// The bytes up to a final zero can be read.
+unsafe fn length(text: *const u8) -> Option<usize> {
+    // Safety: as the caller promises; the bytes are read one after the other.
+    (0..MAX_BYTES).find(|&i| unsafe { text.add(i).read() } == 0)
+}
+
+/// Reads a byte of every page; returns the size.
+///
+/// # Safety
+/// So many bytes can be read.
+unsafe fn touch(bytes: *const u8, size: usize) -> Option<usize> {
+    for i in (0..size).step_by(PAGE).chain([size - 1]) {
+        // Safety: as the caller promises. Volatile: it is read although nothing is done with it.
+        unsafe { bytes.add(i).read_volatile() };
+    }
+    Some(size)
+}
 
 /// The buffers of one variable: allocated once, grown with what goes through them.
 pub(crate) struct Cell {
@@ -67,7 +94,7 @@ impl Cell {
     /// What element `element` is now, without a copy; valid until the next call of the FMU.
     pub fn read(&mut self, machine: &Machine, element: usize) -> Result<&[u8], SubsystemError> {
         self.get(machine)?;
-        self.received(element)
+        self.received(machine, element)
     }
 
     /// Notes what element `element` is to be, unless the FMU has that; the others stay what they are. [`Cell::send`] sets it.
@@ -76,7 +103,7 @@ impl Cell {
         if !self.content.filled {
             self.get(machine)?;
             for k in 0..self.content.elements.len() {
-                let value = self.received(k)?.to_vec();
+                let value = self.received(machine, k)?.to_vec();
                 self.content.elements[k] = self.terminated(value);
             }
             self.content.filled = true;
@@ -152,21 +179,36 @@ impl Cell {
         machine.check(code, machine.calls.names().get_packet)
     }
 
-    /// What the FMU returned last.
-    fn received(&self, element: usize) -> Result<&[u8], SubsystemError> {
-        let (pointer, size) = (self.pointers[element], self.sizes[element]);
-        let empty = self.kind == Kind::Binary && size == 0;
-        if pointer.is_null() && !empty {
-            let message = format!("it returned a null pointer as the value of `{}`", self.name);
-            return Err(SubsystemError::Infeasible { message });
+    /// What the FMU returned last. Its size is a claim: one that no value has is refused, and memory that is not there shows here,
+    /// as a fault of the call, and not where the value is used.
+    fn received(&self, machine: &Machine, element: usize) -> Result<&[u8], SubsystemError> {
+        let (pointer, claim) = (self.pointers[element], self.sizes[element]);
+        let is_text = self.kind == Kind::String;
+        if !is_text && claim == 0 {
+            return Ok(&[]);
+        }
+        let refuse = |what: String| {
+            let (name, get) = (&self.name, machine.calls.names().get_packet);
+            Err(SubsystemError::Infeasible { message: format!("`{get}` returned {what} of `{name}`") })
+        };
+        if pointer.is_null() {
+            return refuse("a null pointer as the value".to_owned());
+        }
+        let most = self.max_size.filter(|_| !is_text).map_or(MAX_BYTES, |m| MAX_BYTES.min(m as usize));
+        if !is_text && claim > most {
+            let limit = if most < MAX_BYTES { "its maxSize of" } else { "the limit of" };
+            return refuse(format!("a size of {claim} bytes, above {limit} {most} bytes, as that"));
         }
         // Safety: FMI 2.0.5 section 2.1.7, FMI 3.0.2 section 2.2.6.2: what a getter returns stays valid until the next
         // call; a string ends with a zero, a binary has the size that came with it.
-        Ok(match (self.kind, empty) {
-            (_, true) => &[],
-            (Kind::String, _) => unsafe { CStr::from_ptr(pointer.cast()) }.to_bytes(),
-            _ => unsafe { std::slice::from_raw_parts(pointer, size) },
-        })
+        let size = machine
+            .calls
+            .while_reading(|| unsafe { if is_text { length(pointer) } else { touch(pointer, claim) } });
+        match size {
+            // Safety: as above; so much was read just now.
+            Some(size) => Ok(unsafe { std::slice::from_raw_parts(pointer, size) }),
+            None => refuse(format!("a text without an end in {MAX_BYTES} bytes as the value")),
+        }
     }
 
     fn terminated(&self, mut value: Vec<u8>) -> Vec<u8> {

@@ -55,15 +55,6 @@ pub fn leave(code: u8) -> ! {
     }
 }
 
-/// Runs `call`, and brings the process back to its folder if it left it; true if so.
-pub fn in_folder<T>(call: impl FnOnce() -> T) -> (T, bool) {
-    let before = std::env::current_dir().ok();
-    let result = call();
-    let moved = before.filter(|folder| std::env::current_dir().ok().as_ref() != Some(folder));
-    let back = moved.is_some_and(|folder| std::env::set_current_dir(folder).is_ok());
-    (result, back)
-}
-
 /// The threads of the process, where the system tells.
 pub(crate) struct Threads(Vec<PathBuf>);
 

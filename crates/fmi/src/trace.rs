@@ -20,6 +20,7 @@ pub enum Call {
     Set,
     Step,
     Get,
+    GetPacket,
     InputDerivatives,
     OutputDerivatives,
     Directional,
@@ -31,7 +32,7 @@ pub enum Call {
     Free,
 }
 
-const ALL: [Call; 16] = [
+const ALL: [Call; 17] = [
     Call::Load,
     Call::Instantiate,
     Call::EnterInitialization,
@@ -39,6 +40,7 @@ const ALL: [Call; 16] = [
     Call::Set,
     Call::Step,
     Call::Get,
+    Call::GetPacket,
     Call::InputDerivatives,
     Call::OutputDerivatives,
     Call::Directional,
@@ -66,6 +68,7 @@ impl Call {
             Call::Set => names.set_real,
             Call::Step => names.step,
             Call::Get => names.get_real,
+            Call::GetPacket => names.get_packet,
             Call::InputDerivatives => names.derivatives,
             Call::OutputDerivatives => names.output_derivatives,
             Call::Directional => names.directional,
@@ -94,6 +97,10 @@ pub struct Slot {
     count: AtomicU64,
     /// Bits of the simulation time of the last step, in s.
     time: AtomicU64,
+    /// The call that took files away from the process; 0: there was none.
+    accused: AtomicU32,
+    /// As `time`, at that call.
+    accused_time: AtomicU64,
     name: [AtomicU8; NAME],
 }
 
@@ -115,7 +122,15 @@ pub struct UnderWay {
 impl Slot {
     /// The call that is under way, if there is one.
     pub fn under_way(&self) -> Option<UnderWay> {
-        let number = self.call.load(Ordering::Relaxed);
+        self.told(self.call.load(Ordering::Relaxed), &self.time)
+    }
+
+    /// The call after which files of the process were found closed, or not allowed to grow.
+    pub fn accused(&self) -> Option<UnderWay> {
+        self.told(self.accused.load(Ordering::Relaxed), &self.accused_time)
+    }
+
+    fn told(&self, number: u32, time: &AtomicU64) -> Option<UnderWay> {
         let version = match self.version.load(Ordering::Relaxed) {
             1 => Version::Fmi1,
             2 => Version::Fmi2,
@@ -128,7 +143,7 @@ impl Slot {
             instance: String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned(),
             call: call.name(version),
             count: self.count.load(Ordering::Relaxed),
-            time: f64::from_bits(self.time.load(Ordering::Relaxed)),
+            time: f64::from_bits(time.load(Ordering::Relaxed)),
             is_step: call == Call::Step,
         })
     }
@@ -188,6 +203,8 @@ impl Slot {
             call: AtomicU32::new(0),
             count: AtomicU64::new(0),
             time: AtomicU64::new(0),
+            accused: AtomicU32::new(0),
+            accused_time: AtomicU64::new(0),
             name: [const { AtomicU8::new(0) }; NAME],
         };
         slot.show(image);
@@ -271,6 +288,14 @@ impl Marks {
         }
     }
 
+    /// This call took files away from the process: known from now on, also when the instance is gone.
+    pub fn accuse(self, call: Call) {
+        if let Some(slot) = self.0.filter(|slot| slot.accused.load(Ordering::Relaxed) == 0) {
+            slot.accused_time.store(slot.time.load(Ordering::Relaxed), Ordering::Relaxed);
+            slot.accused.store(call as u32, Ordering::Relaxed);
+        }
+    }
+
     /// Marks a call while it is made.
     #[inline(always)]
     pub fn during<T>(self, call: Call, work: impl FnOnce() -> T) -> T {
@@ -284,7 +309,7 @@ impl Marks {
 impl Drop for Trace {
     fn drop(&mut self) {
         self.0.end();
-        if let Some(slot) = self.0.0 {
+        if let Some(slot) = self.0.0.filter(|slot| slot.accused.load(Ordering::Relaxed) == 0) {
             slot.version.store(0, Ordering::Relaxed);
         }
     }
@@ -306,6 +331,7 @@ mod tests {
         assert_eq!((found.instance.as_str(), found.call, found.time), ("plant", "fmi2DoStep", 0.25));
         trace.marks().end();
         assert_eq!(under_way(), None);
+        assert_eq!(slots[0].accused(), None);
         trace.marks().begin(Call::Free);
         assert_eq!(under_way().map(|found| found.call), Some("fmi2FreeInstance"));
         drop(trace);

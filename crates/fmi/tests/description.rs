@@ -77,14 +77,68 @@ fn imperfect_files_are_read_with_findings() {
         assert!(found, "`{wanted}` is not in {:?}", model.findings);
     };
     check("start=\"0.5\"", "start=\"1.#INF\"", 16, "read as inf");
-    check("start=\"0.5\"", "start=\"half\"", 16, "not a number");
     check("min=\"0\"", "min=\"0\" colour=\"red\"", 15, "unknown attribute `colour`");
     check("<LogCategories>", "<Extras/><LogCategories>", 9, "unknown element `Extras`");
     check("variability=\"tunable\"", "variability=\"often\"", 15, "`variability` is `often`");
-    check("name=\"d\"", "name=\"k\"", 11, "duplicate variable name `k`");
     check("modelIdentifier=\"integrator2\"", "modelIdentifier=\"my-model.2\"", 3, "not a valid C identifier");
     check("canInterpolateInputs=\"true\"", "canInterpolateInputs=\"True\"", 3, "read as true");
     check("nominal=\"10\"", "nominal=\"10\" declaredType=\"Lost\"", 13, "`Lost` is not defined");
+}
+
+/// What was read as what was probably meant is a warning of the run.
+#[test]
+fn doubtful_values_are_told_from_other_findings() {
+    let check = |from: &str, to: &str, line: u32, wanted: &str| {
+        let model = parse(&description("integrator2").replace(from, to));
+        let doubts: Vec<_> = model.findings.iter().filter(|f| f.is_doubtful).collect();
+        assert_eq!(doubts.len(), 1, "{:?}", model.findings);
+        assert!(doubts[0].line == line && doubts[0].text.contains(wanted), "{:?}", doubts[0]);
+    };
+    check("start=\"0.5\"", "start=\"0,5\"", 16, "`start` is `0,5`, read as 0.5");
+    check("start=\"0.5\"", "start=\"5D-1\"", 16, "read as 0.5");
+    check("start=\"0.5\"", "start=\"INF\"", 16, "the start value of a parameter `d` is inf");
+    let local = |name: &str, r: u32| {
+        format!("<ScalarVariable name=\"{name}\" valueReference=\"{r}\"><Real/></ScalarVariable>\n")
+    };
+    let twice = format!("{}{}</ModelVariables>", local("z", 77), local("z", 78));
+    check("</ModelVariables>", &twice, 19, "duplicate variable name `z`; the first one is used");
+}
+
+/// Start values that are none used to be left out, or read as false, with a note that nobody saw; of two variables of one name, or
+/// two lists of variables, the first one counted.
+#[test]
+fn files_that_could_mean_two_things_are_refused() {
+    let check = |name: &str, from: &str, to: &str, line: u32, wanted: &str| {
+        let xml = description(name);
+        assert!(xml.contains(from), "{from}");
+        let error = ModelDescription::parse(xml.replacen(from, to, 1).as_bytes()).unwrap_err();
+        assert!(error.to_string().contains(wanted), "{error}");
+        assert_eq!(error.line, line, "{error}");
+    };
+    let two = "integrator2";
+    check(two, "start=\"0.5\"", "start=\"half\"", 16, "the start value `half` of `d` is not a number");
+    check(two, "start=\"0.5\"", "start=\"NaN\"", 16, "is not a finite number");
+    check(two, "name=\"d\"", "name=\"k\"", 16, "duplicate variable name `k`: a parameter, and in line 15");
+    check(two, "name=\"d\"", "name=\"&#0;\"", 16, "not well-formed");
+    let twice = "</ModelVariables><ModelVariables></ModelVariables>";
+    check(two, "</ModelVariables>", twice, 18, "duplicate element `ModelVariables`");
+    let three = "types3";
+    let xml = description(three);
+    let line = |text: &str| 1 + xml[..xml.find(text).unwrap()].matches('\n').count() as u32;
+    check(
+        three,
+        "start=\"0 5 7\"",
+        "start=\"0 5 7 9\"",
+        line("start=\"0 5 7\""),
+        "3 elements and 4 start values",
+    );
+    check(
+        three,
+        "start=\"0 5 7\"",
+        "start=\"0 five 7\"",
+        line("start=\"0 5 7\""),
+        "`five` of `a` is not a number",
+    );
 }
 
 #[test]

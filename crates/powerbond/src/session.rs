@@ -6,10 +6,10 @@ use crate::assemble::{Assembled, Column, engine_warnings};
 use crate::number::short;
 use crate::observe::{self, Mark, Pacing, Places, Recorder, Row, Sinks, StepLog, Tables};
 use crate::results::{
-    BondSummary, EnergySummary, Origin, RunFolder, SUMMARY, Summary, VerdictSummary, Verification, Wanted,
-    exceeded,
+    BondSummary, EnergySummary, LOG, Origin, RunFolder, SUMMARY, Summary, VerdictSummary, Verification,
+    Wanted, exceeded,
 };
-use crate::system::System;
+use crate::system::{SimulatorSpec, System};
 use crate::table::Backups;
 use powerbond_core::network::{NameIndex, VariableName};
 use powerbond_core::observe::verdict::Verdict;
@@ -19,11 +19,11 @@ use powerbond_core::step::StepView;
 use powerbond_core::subsystem::own_step::{OwnSteps, Sums};
 use powerbond_core::subsystem::{Causality, ValueKind};
 use powerbond_core::suggest::hint;
-use powerbond_fmi::process;
-use std::cell::OnceCell;
+use powerbond_fmi::surroundings::{Change, Surroundings};
+use std::cell::{OnceCell, RefCell};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Where results go. By default they are kept in memory.
 pub struct Output {
@@ -169,8 +169,8 @@ pub struct Session {
     phase: Phase,
     pending: Disturbance,
     error: Option<Error>,
-    /// An FMU left the working folder, which was restored.
-    moved: bool,
+    /// What an FMU changed for everybody in some step; restored.
+    changes: Vec<Change>,
     seconds: f64,
     names: OnceCell<Readable>,
     /// What was said when results were complete, until subsystems are told of the end.
@@ -244,7 +244,7 @@ impl Session {
             phase: Phase::Ready,
             pending: Disturbance::default(),
             error: None,
-            moved: false,
+            changes: Vec::new(),
             seconds: 0.0,
             names: OnceCell::new(),
             concluded: None,
@@ -310,11 +310,42 @@ impl Session {
         self.guarded(observer, |_| true)
     }
 
-    /// Steps while it is told to, and restores the working folder of the process if an FMU leaves it.
+    /// Steps while it is told to. What FMUs change for everybody is restored, at the end and about every second on the way.
     fn guarded(&mut self, observer: &mut dyn Observer, more: impl Fn(f64) -> bool) -> Result<State, Error> {
-        let (outcome, moved) = process::in_folder(|| self.advance(observer, more));
-        self.moved |= moved;
+        if self.fmus().next().is_none() {
+            return self.advance(observer, more);
+        }
+        let mut look = Look::new();
+        let watch = RefCell::new(&mut look);
+        let outcome = self.advance(observer, |now| {
+            watch.borrow_mut().at_step();
+            more(now)
+        });
+        self.changes.extend(look.end());
         outcome
+    }
+
+    /// The names of subsystems that are FMUs.
+    fn fmus(&self) -> impl Iterator<Item = &str> {
+        let specs = self.system.subsystems.iter();
+        specs.filter(|s| matches!(s.simulator, SimulatorSpec::Fmu(..))).map(|s| s.name.value.as_str())
+    }
+
+    /// What FMUs did to each other and to the process, in words.
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.assembled.log.remarks();
+        let fmus: Vec<String> = self.fmus().map(|name| format!("`{name}`")).collect();
+        let who = match fmus.as_slice() {
+            [one] => one.clone(),
+            several => format!("one of {}", several.join(", ")),
+        };
+        let mut changes = self.changes.clone();
+        changes.sort_unstable();
+        changes.dedup();
+        // Whose change it is may be known already.
+        changes.retain(|change| !remarks.iter().any(|known| known.ends_with(&change.to_string())));
+        remarks.extend(changes.iter().map(|change| format!("{who} {change}")));
+        remarks
     }
 
     /// Makes a step, and more of them while `more` says so at their ends.
@@ -726,11 +757,7 @@ impl Session {
         if stopped {
             summary.outcome = "stopped";
         }
-        if self.moved {
-            let text =
-                "an FMU changed the working directory of the process in a step; restored after the run";
-            summary.warnings.push(text.to_owned());
-        }
+        summary.warnings.extend(self.remarks());
         self.folder.as_ref().map_or(Ok(()), |folder| write_summary(folder, &summary))?;
         Ok(summary)
     }
@@ -746,7 +773,7 @@ impl Session {
         let log = self.assembled.log.text();
         if let Some(folder) = &self.folder {
             if !log.is_empty() {
-                summary.files[LOG.0] = folder.add(LOG.0, LOG.1, &log)?.into();
+                summary.files[LOG.0] = folder.add(LOG, &log)?.into();
             }
             if !log.is_empty() || summary.warnings.len() > said {
                 write_summary(folder, &summary)?;
@@ -765,9 +792,6 @@ impl Drop for Session {
     }
 }
 
-/// The file of what FMUs said, if they said anything: `log.txt`.
-const LOG: (&str, &str) = ("log", "txt");
-
 fn write_summary(folder: &RunFolder, summary: &Summary) -> Result<(), Error> {
     let path = || folder.path().join(Path::new(SUMMARY));
     let text = serde_json::to_string_pretty(summary).map_err(|e| Error::output(&path(), &e.into()))?;
@@ -776,6 +800,54 @@ fn write_summary(folder: &RunFolder, summary: &Summary) -> Result<(), Error> {
 
 fn ended() -> Error {
     Error::input(None, "the run was finished; start the system again for another one")
+}
+
+/// Looks about every second what FMUs have changed for everybody.
+struct Look {
+    before: Surroundings,
+    found: Vec<Change>,
+    looked: Instant,
+    /// The last look at the clock, and steps until the next one.
+    asked: Instant,
+    stride: u32,
+    left: u32,
+}
+
+impl Look {
+    /// Steps between two looks at the clock, which costs as much as a light step.
+    const MOST: u32 = 64;
+
+    fn new() -> Self {
+        let now = Instant::now();
+        let before = Surroundings::now();
+        Look { before, found: Vec::new(), looked: now, asked: now, stride: 1, left: 1 }
+    }
+
+    #[inline]
+    fn at_step(&mut self) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.ask();
+        }
+    }
+
+    #[cold]
+    fn ask(&mut self) {
+        let now = Instant::now();
+        // Slow steps are counted one by one.
+        let quick = now - self.asked < Duration::from_millis(10);
+        self.stride = if quick { Look::MOST.min(2 * self.stride) } else { 1 };
+        (self.asked, self.left) = (now, self.stride);
+        if now - self.looked >= Duration::from_secs(1) {
+            self.looked = now;
+            self.found.extend(self.before.restore());
+        }
+    }
+
+    fn end(mut self) -> Vec<Change> {
+        self.found.extend(self.before.restore());
+        self.found
+    }
 }
 
 struct Found {

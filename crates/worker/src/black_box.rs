@@ -11,6 +11,9 @@ pub(crate) const TABLES: usize = 4;
 /// Words of 8 bytes for texts and rows. Only what is used takes memory.
 const WORDS: usize = 8 << 20;
 
+/// Words for the lines that FMUs log: 1 MB.
+const LOG: usize = 1 << 17;
+
 /// The memory. Atomics only: both processes may look at any time.
 #[repr(C)]
 pub struct Layout {
@@ -40,6 +43,9 @@ struct Head {
     steps: AtomicU64,
     /// Words that are in use.
     used: AtomicU64,
+    /// Bytes of lines that FMUs logged, and the words of the ring that holds the last ones.
+    logged: AtomicU64,
+    log: AtomicU64,
     folder: Piece,
     out: Piece,
     err: Piece,
@@ -107,6 +113,11 @@ impl BlackBox {
     /// Calls that are under way, with the places of their instances.
     pub fn calls(&self) -> impl Iterator<Item = (usize, UnderWay)> {
         self.0.slots.iter().enumerate().filter_map(|(i, slot)| Some((i, slot.under_way()?)))
+    }
+
+    /// Calls that took files away from the process.
+    pub fn accused(&self) -> impl Iterator<Item = UnderWay> {
+        self.0.slots.iter().filter_map(Slot::accused)
     }
 
     pub(crate) fn slots(&self) -> &'static [Slot] {
@@ -181,6 +192,46 @@ impl BlackBox {
         head.code.store(code.into(), Ordering::Relaxed);
         head.reports.fetch_add(1, Ordering::Release);
         fits
+    }
+
+    /// Makes room for lines of FMUs; one thread at a time may add some from now on.
+    pub(crate) fn open_log(&self) {
+        if let Some(start) = self.take(LOG) {
+            self.0.head.log.store(1 + start as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds a line; the oldest are lost when there is no more room.
+    pub(crate) fn log(&self, line: &str) {
+        let Some(ring) = self.log_words() else { return };
+        let mut at = self.0.head.logged.load(Ordering::Relaxed);
+        for &byte in line.as_bytes().iter().chain(b"\n") {
+            let (word, shift) = (&ring[(at as usize / 8) % LOG], 8 * (at % 8));
+            let others = word.load(Ordering::Relaxed) & !(0xFF << shift);
+            word.store(others | u64::from(byte) << shift, Ordering::Relaxed);
+            at += 1;
+        }
+        self.0.head.logged.store(at, Ordering::Release);
+    }
+
+    /// The lines of FMUs that are there; the first one says so if there were more.
+    pub(crate) fn logged(&self) -> Vec<String> {
+        let Some(ring) = self.log_words() else { return Vec::new() };
+        let end = self.0.head.logged.load(Ordering::Acquire);
+        let start = end.saturating_sub(8 * LOG as u64);
+        let byte = |at: u64| (ring[(at as usize / 8) % LOG].load(Ordering::Relaxed) >> (8 * (at % 8))) as u8;
+        let bytes: Vec<u8> = (start..end).map(byte).collect();
+        let text = String::from_utf8_lossy(&bytes);
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        if start > 0 {
+            lines[0] = "(earlier lines are lost)".to_owned();
+        }
+        lines
+    }
+
+    fn log_words(&self) -> Option<&'static [AtomicU64]> {
+        let start = self.0.head.log.load(Ordering::Relaxed).checked_sub(1)?;
+        Some(self.words(start, LOG)).filter(|words| words.len() == LOG)
     }
 
     pub(crate) fn is_done(&self) -> bool {

@@ -39,7 +39,7 @@ pub(crate) fn how(status: ExitStatus) -> String {
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         let (name, meaning) = match signal {
             4 => ("SIGILL", "illegal instruction"),
-            6 => ("SIGABRT", "abort, an uncaught C++ exception or a failed assertion"),
+            6 => ("SIGABRT", "abort, an uncaught C++ exception, a failed assertion or stack overflow"),
             7 => ("SIGBUS", "bus error"),
             8 => ("SIGFPE", "arithmetic error"),
             9 => ("SIGKILL", "killed from outside, or out of memory"),

@@ -6,7 +6,8 @@
 //! of which FMU is under way, and the rows that are not in their files yet. There is no message per step. If the worker dies or
 //! hangs, the supervisor puts these rows into the files, says who did what, and completes `summary.json`.
 //!
-//! A supervisor that is killed takes the worker with it. We contain faults, not malice: a worker has all rights of its user.
+//! A supervisor that is killed takes the worker with it. We contain faults, not malice: a worker has all rights of its user, unless it
+//! enters a sandbox, in which it writes to its own folders only and has no network.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]
@@ -21,12 +22,18 @@ mod os;
 mod os;
 mod own;
 mod rows;
+#[cfg(target_os = "linux")]
+mod sandbox;
+#[cfg(not(target_os = "linux"))]
+#[path = "sandbox_other.rs"]
+mod sandbox;
 mod supervisor;
 mod worker;
 
 pub use black_box::{BlackBox, Progress};
 pub use own::{Program, Workers, serve};
-pub use supervisor::{Ending, Limits, Listener, supervise};
+pub use sandbox::{enter as enter_sandbox, is_possible as sandbox_is_possible};
+pub use supervisor::{Ending, Limits, Listener, attend, supervise};
 pub use worker::{Report, Worker};
 
 /// Whether a supervisor started this process.

@@ -186,6 +186,25 @@ fn children() -> Vec<u32> {
         .collect()
 }
 
+/// Sends a signal.
+pub fn signal(id: u32, number: u8) {
+    let named =
+        [Signal::INT, Signal::TERM, Signal::HUP].into_iter().find(|s| s.as_raw() == i32::from(number));
+    if let (Some(pid), Some(signal)) = (pid(id), named) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// The memory that a process allocated and wrote to, in bytes.
+pub fn memory(id: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let kilobytes = |key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+        line.trim_start_matches(':').trim().split(' ').next()?.parse::<u64>().ok()
+    };
+    Some(1024 * (kilobytes("RssAnon")? + kilobytes("VmSwap").unwrap_or(0)))
+}
+
 /// Whether a process is stopped by a signal: it will not go on by itself.
 pub fn is_stopped(id: u32) -> bool {
     matches!(state(id), Some('T' | 't'))

@@ -75,3 +75,9 @@ pub fn end_orphans() {}
 pub fn is_stopped(_id: u32) -> bool {
     false
 }
+
+pub fn signal(_id: u32, _number: u8) {}
+
+pub fn memory(_id: u32) -> Option<u64> {
+    None
+}

@@ -8,6 +8,7 @@ use powerbond::fmi::trace::UnderWay;
 use powerbond::results::{Posthumous, Reached};
 use powerbond::{Error, Failure};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -21,16 +22,21 @@ const GRACE: Duration = Duration::from_millis(700);
 /// Calls that take longer are shown, and again after each such time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Lines of an FMU that are shown when it crashes.
+const LAST_WORDS: usize = 4;
+
 /// The exit code of a run whose results could not be written.
 const OUTPUT: u8 = 8;
 
-/// How long things may take; no limit where there is none.
+/// How long things may take, and how much; no limit where there is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// The whole run, from the start of the worker on.
     pub run: Option<Duration>,
     /// A single call of an FMU.
     pub call: Option<Duration>,
+    /// Memory of the worker, in bytes: what it allocated and wrote to, in memory or swapped out.
+    pub memory: Option<u64>,
 }
 
 /// Watches the watching.
@@ -75,20 +81,48 @@ pub enum Ending {
 enum Killed {
     Signal(u8),
     Hung(Box<Failure>),
+    TooLarge(Box<Failure>),
+}
+
+/// How the worker is started.
+pub(crate) struct Manner {
+    pub stdout: Stdio,
+    /// Its temporary folder, if not that of the supervisor.
+    pub temporary: Option<PathBuf>,
+    /// Signals are passed on to it: it does not look for them in the black box.
+    pub passes_signals: bool,
 }
 
 /// Runs this program with the arguments of `arguments` as a worker, and stays with it until it is gone. What the worker leaves
 /// behind (processes, temporary folders, rows that are not in files) is cleared up.
+///
+/// `temporary` is the folder of its temporary files, if that is not the supervisor's.
 pub fn supervise(
-    arguments: impl IntoIterator<Item = std::ffi::OsString>,
+    arguments: impl IntoIterator<Item = OsString>,
     limits: Limits,
+    temporary: Option<PathBuf>,
     listener: &mut dyn Listener,
 ) -> io::Result<Ending> {
+    let manner = Manner { stdout: Stdio::null(), temporary, passes_signals: false };
+    let (watch, status, killed) = watch_over(arguments, manner, limits, listener)?;
+    Ok(watch.end(status, killed))
+}
+
+/// Starts a worker, watches it, and clears up behind it.
+fn watch_over(
+    arguments: impl IntoIterator<Item = OsString>,
+    manner: Manner,
+    limits: Limits,
+    listener: &mut dyn Listener,
+) -> io::Result<(Watch, ExitStatus, Option<Killed>)> {
     let (fd, layout) = os::create::<Layout>()?;
     let black_box = BlackBox(layout.keep());
     os::adopt_orphans();
     let mut command = os::this_program();
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
+    command.args(arguments).stdin(Stdio::null()).stdout(manner.stdout);
+    if let Some(folder) = &manner.temporary {
+        command.env("TMPDIR", folder);
+    }
     command.env(VARIABLE, format!("{}:{}", os::number(&fd), std::process::id()));
     // Signals of the terminal reach the supervisor only, and everything that an FMU starts can be killed together.
     #[cfg(unix)]
@@ -100,7 +134,15 @@ pub fn supervise(
     let (gone, is_gone) = channel();
     // Waits for the worker; the supervisor itself has to look at the clock.
     std::thread::Builder::new().name("wait".to_owned()).spawn(move || gone.send(child.wait()))?;
-    let mut watch = Watch { black_box, limits, begun, calls: BTreeMap::new(), asked: None, is_over: false };
+    let mut watch = Watch {
+        black_box,
+        limits,
+        begun,
+        calls: BTreeMap::new(),
+        asked: None,
+        is_over: false,
+        passes_signals: manner.passes_signals,
+    };
     let mut killed = None;
     let status = loop {
         match is_gone.recv_timeout(TICK) {
@@ -123,7 +165,23 @@ pub fn supervise(
     os::kill_group(id);
     os::end_orphans();
     powerbond::fmi::sweep_stale();
-    Ok(watch.end(status, killed))
+    Ok((watch, status, killed))
+}
+
+/// As [`supervise`], of a worker that prints to `stdout` by itself and leaves no results of a run: its exit code, or what ended it.
+pub fn attend(
+    arguments: impl IntoIterator<Item = OsString>,
+    stdout: Stdio,
+    listener: &mut dyn Listener,
+) -> io::Result<Result<u8, Error>> {
+    let manner = Manner { stdout, temporary: None, passes_signals: true };
+    let (watch, status, killed) = watch_over(arguments, manner, Limits::default(), listener)?;
+    Ok(match (killed, status.code(), listener.signal()) {
+        (Some(Killed::Hung(failure)), ..) => Err(Error::Deadline(failure)),
+        (None, Some(code), _) if watch.black_box.is_done() => Ok(code as u8),
+        (_, _, Some(signal)) => Ok(128 + signal),
+        _ => Err(watch.crash(status)),
+    })
 }
 
 /// A call that was seen under way.
@@ -143,6 +201,7 @@ struct Watch {
     asked: Option<Instant>,
     /// The time of the whole run is over.
     is_over: bool,
+    passes_signals: bool,
 }
 
 impl Watch {
@@ -150,6 +209,9 @@ impl Watch {
     fn look(&mut self, id: u32, listener: &mut dyn Listener) -> Option<Killed> {
         if let (Some(signal), None) = (listener.signal(), self.asked) {
             self.black_box.ask_to_stop(signal.into());
+            if self.passes_signals {
+                os::signal(id, signal);
+            }
             self.asked = Some(Instant::now());
         }
         if self.limits.run.is_some_and(|limit| self.begun.elapsed() > limit) && !self.is_over {
@@ -169,7 +231,19 @@ impl Watch {
                 format!("{} was stopped by a signal and does not continue", who.text("the worker process"));
             return Some(Killed::Hung(Box::new(who.blame(Failure::new(message)))));
         }
-        self.calls(listener)
+        self.memory(id).or_else(|| self.calls(listener))
+    }
+
+    fn memory(&self, id: u32) -> Option<Killed> {
+        let limit = self.limits.memory?;
+        let bytes = os::memory(id).filter(|&bytes| bytes > limit)?;
+        let who = self.suspects();
+        let [bytes, limit] = [bytes, limit].map(|x| x as f64 / 1e6);
+        let message = format!(
+            "{}: the process has {bytes:.0} MB of memory, more than the {limit:.0} MB of --memory-limit",
+            who.text("outside of any call of an FMU")
+        );
+        Some(Killed::TooLarge(Box::new(who.blame(Failure::new(message)))))
     }
 
     fn calls(&mut self, listener: &mut dyn Listener) -> Option<Killed> {
@@ -215,6 +289,7 @@ impl Watch {
     fn end(&self, status: ExitStatus, killed: Option<Killed>) -> Ending {
         let error = match killed {
             Some(Killed::Hung(failure)) => Some(Error::Deadline(failure)),
+            Some(Killed::TooLarge(failure)) => Some(Error::Crash(failure)),
             Some(Killed::Signal(signal)) => {
                 let failure =
                     Failure::new("the run was stopped, and a call of an FMU did not return in time");
@@ -224,10 +299,7 @@ impl Watch {
         };
         match (self.black_box.report(), error) {
             (Some((OUTPUT, ..)), None) if self.could_write() => {
-                let message = "an FMU closed or limited the files of its process: results up to there could not be written by it";
-                let cure = "Run the FMUs one by one (`powerbond run x.fmu`) to find out which one it is";
-                let failure = Failure { cure: Some(cure.to_owned()), ..Failure::new(message) };
-                self.failed(Error::Crash(Box::new(failure)), None)
+                self.failed(Error::Crash(Box::new(self.took_files())), None)
             }
             (Some((code, out, err)), error) => {
                 let clean = self.black_box.is_done() && status.code() == Some(code.into());
@@ -236,7 +308,13 @@ impl Watch {
                 let folder = self.black_box.folder();
                 if let (Some(trouble), Some(folder)) = (&trouble, &folder) {
                     // The summary is complete without it; the trouble is told on the terminal in any case.
-                    let _ = Posthumous::read(folder).and_then(|summary| summary.warn(&trouble.to_string()));
+                    let _ = Posthumous::read(folder).and_then(|mut summary| {
+                        // The worker writes it last.
+                        if !summary.has_log() {
+                            summary.log(&self.black_box.logged())?;
+                        }
+                        summary.warn(&trouble.to_string())
+                    });
                 }
                 let timed_out = self.is_over && code == 6;
                 if timed_out && trouble.is_none() {
@@ -249,9 +327,22 @@ impl Watch {
         }
     }
 
+    /// Who closed files of the process, or made them unwritable.
+    fn took_files(&self) -> Failure {
+        let who = Suspects(self.black_box.accused().collect());
+        let what =
+            "closed or limited the files of its process: results up to there could not be written by it";
+        let message = format!("{} {what}", who.text("an FMU"));
+        let cure = who.0.is_empty().then(|| {
+            "Run the FMUs one by one (`powerbond run x.fmu`) to find out which one it is".to_owned()
+        });
+        Failure { cure, ..who.blame(Failure::new(message)) }
+    }
+
     /// Whether rows that the worker could not write can be written: then the disk is not to blame.
     fn could_write(&self) -> bool {
-        self.black_box.folder().is_some() && rows::recover_all(&self.black_box).is_ok()
+        self.black_box.folder().is_some_and(|folder| folder.is_dir())
+            && rows::recover_all(&self.black_box).is_ok()
     }
 
     /// The worker is gone before results were complete: rows go into their files, the summary says why.
@@ -264,11 +355,12 @@ impl Watch {
                 steps: progress.map_or(0, |p| p.steps),
                 seconds: self.begun.elapsed().as_secs_f64(),
             };
-            let complete = |summary: Posthumous<'_>| {
+            let complete = |mut summary: Posthumous<'_>| {
                 if !summary.is_open() {
                     return Ok(());
                 }
                 rows::recover_all(&self.black_box)?;
+                summary.log(&self.black_box.logged())?;
                 summary.fail(&error, &reached)
             };
             if let Err(output) = Posthumous::read(folder).and_then(complete) {
@@ -281,10 +373,30 @@ impl Watch {
         }
     }
 
+    /// What the one that is to blame logged last.
+    fn last_words(&self, who: &Suspects) -> Option<String> {
+        let [UnderWay { instance, .. }] = who.0.as_slice() else { return None };
+        let of_it = format!("{instance} [");
+        let lines = self.black_box.logged();
+        let lines: Vec<&str> =
+            lines.iter().filter(|line| line.starts_with(&of_it)).map(String::as_str).collect();
+        let last = &lines[lines.len().saturating_sub(LAST_WORDS)..];
+        let words = |line: &&str| line.split_once("]: ").map_or(*line, |(_, words)| words).trim().to_owned();
+        (!last.is_empty()).then(|| last.iter().map(words).collect::<Vec<_>>().join(" | "))
+    }
+
     fn crash(&self, status: ExitStatus) -> Error {
         let who = self.suspects();
         let how = how(status);
-        let message = format!("{} {how}", who.text("the worker process, outside of any call of an FMU,"));
+        if who.0.is_empty() && self.black_box.accused().next().is_some() {
+            let failure = self.took_files();
+            let message = format!("{}; after that the process {how}", failure.message);
+            return Error::Crash(Box::new(Failure { message, status: Some(how), ..failure }));
+        }
+        let mut message = format!("{} {how}", who.text("the worker process, outside of any call of an FMU,"));
+        if let Some(words) = self.last_words(&who) {
+            message += &format!("; its last messages: {words}");
+        }
         let cure = match who.0.is_empty() {
             true => "`--in-process` runs without a worker, for a debugger",
             false => {

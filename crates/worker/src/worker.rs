@@ -6,7 +6,7 @@ use crate::rows::Rings;
 use powerbond::core::observe::{Flow, Observer, StartView, StepReport};
 use powerbond::core::step::StepView;
 use powerbond::table::Backups;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where a worker finds its black box: `<descriptor>:<id of the supervisor>`.
 pub(crate) const VARIABLE: &str = "POWERBOND_BLACK_BOX";
@@ -43,6 +43,11 @@ impl Worker {
         }
         let black_box = BlackBox(os::attach::<Layout>(number.parse().ok()?).ok()?.keep());
         powerbond::fmi::trace::install(black_box.slots());
+        black_box.open_log();
+        let log = Mutex::new(black_box);
+        powerbond::fmi::copy_log_to(move |line| {
+            log.lock().unwrap_or_else(PoisonError::into_inner).log(line);
+        });
         Some(Worker { black_box })
     }
 

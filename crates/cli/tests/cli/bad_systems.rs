@@ -549,7 +549,7 @@ fn files_that_are_no_systems() {
     check(b"[simulation\nstop = 1", &["system.toml:1:", "not valid TOML"]);
     check(b"a = 1\na = 2\n", &["system.toml:2:1: not valid TOML: duplicate key"]);
     check(b"\x00\x01\x02\xff\xfe", &["system.toml is not a text file"]);
-    check(&[0; 100], &["not valid TOML"]);
+    check(&[0; 100], &["system.toml is not a text file"]);
     check(format!("a = {}", "[".repeat(100_000)).as_bytes(), &["not valid TOML"]);
     check(format!("a{} = 1", ".a".repeat(100_000)).as_bytes(), &["not valid TOML"]);
     check("subsystems = 3".as_bytes(), &["`subsystems` is 3; expected a table"]);

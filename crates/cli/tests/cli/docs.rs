@@ -19,6 +19,8 @@ const MORE: &[&str] = &[
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
+    "docs/faults.md",
     "docs/concepts.md",
     "docs/glossary.md",
     "docs/error-control.md",

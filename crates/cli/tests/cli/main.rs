@@ -14,6 +14,7 @@ mod energy_correction;
 mod example;
 mod export;
 mod failing_runs;
+mod faults;
 mod fmus;
 mod folders;
 mod golden;

@@ -1,9 +1,13 @@
 //! The frame of `modelDescription.xml`: versions, interfaces, experiment, and the order in which parts are read.
 
 use super::xml::{self, Notes, child, elements};
-use super::{CoSimulation, DefaultExperiment, ModelDescription, Version, structure, types, variables};
+use super::{
+    Causality, CoSimulation, DefaultExperiment, ModelDescription, Variable, Version, structure, types,
+    variables,
+};
 use crate::error::{DescriptionError, DescriptionProblem};
 use roxmltree::Node;
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 const FILE: &str = "modelDescription.xml";
@@ -39,7 +43,7 @@ pub fn model_description(bytes: &[u8]) -> Result<ModelDescription, DescriptionEr
     }
     let token = if version == Version::Fmi3 { "instantiationToken" } else { "guid" };
     let token = notes_ref.required(root, token)?.to_owned();
-    header(root, notes_ref);
+    header(root, notes_ref)?;
     let interfaces = Interfaces::read(root, version, notes_ref)?;
     let mut units = types::Units::read(root, notes_ref);
     let types = types::read(root, &mut units, notes_ref);
@@ -53,7 +57,8 @@ pub fn model_description(bytes: &[u8]) -> Result<ModelDescription, DescriptionEr
         None => return Err(notes.error(root, DescriptionProblem::NoElement { element: "ModelVariables" })),
     };
     let outputs = structure::read(root, version, &variables, notes_ref)?;
-    let by_name = by_name(&variables, child(root, "ModelVariables").unwrap_or(root), notes_ref);
+    let list = child(root, "ModelVariables").unwrap_or(root);
+    let by_name = by_name(&variables, list, version, notes_ref)?;
     let attribute = |name: &str| root.attribute(name).unwrap_or("").to_owned();
     let log_categories = child(root, "LogCategories").into_iter().flat_map(elements);
     let mut description = ModelDescription {
@@ -104,7 +109,7 @@ pub fn model_description(bytes: &[u8]) -> Result<ModelDescription, DescriptionEr
     Ok(description)
 }
 
-fn header(root: Node<'_, '_>, notes: &mut Notes<'_>) {
+fn header(root: Node<'_, '_>, notes: &mut Notes<'_>) -> Result<(), DescriptionError> {
     for attribute in root.attributes() {
         match attribute.name() {
             "fmiVersion"
@@ -125,14 +130,24 @@ fn header(root: Node<'_, '_>, notes: &mut Notes<'_>) {
             _ => notes.unknown_attribute(root, &attribute),
         }
     }
+    let mut known: BTreeMap<&str, Node<'_, '_>> = BTreeMap::new();
     for element in elements(root) {
-        match element.tag_name().name() {
+        let name = element.tag_name().name();
+        match name {
             "ModelExchange" | "CoSimulation" | "ScheduledExecution" | "Implementation"
             | "UnitDefinitions" | "TypeDefinitions" | "LogCategories" | "DefaultExperiment"
-            | "VendorAnnotations" | "Annotations" | "ModelVariables" | "ModelStructure" => {}
+            | "VendorAnnotations" | "Annotations" | "ModelVariables" | "ModelStructure" => {
+                // Only the first one would be read.
+                if let Some(first) = known.insert(name, element) {
+                    let first = notes.line(first);
+                    let problem = DescriptionProblem::Twice { element: name.to_owned(), first };
+                    return Err(notes.error(element, problem));
+                }
+            }
             _ => notes.unknown_element(element),
         }
     }
+    Ok(())
 }
 
 /// Which interfaces an FMU has.
@@ -256,13 +271,39 @@ pub fn hash(name: &str) -> u64 {
     hasher.finish()
 }
 
-/// Of several variables of one name the first is the one that is found.
-fn by_name(variables: &variables::Variables, list: Node<'_, '_>, notes: &mut Notes<'_>) -> Vec<(u64, u32)> {
-    let name = |v: u32| &*variables.list[v as usize].name;
+/// The places of names. Two variables of one name are refused where it would matter which one is meant: of local variables, and of
+/// two that are one variable, the first is the one that is found.
+fn by_name(
+    variables: &variables::Variables,
+    list: Node<'_, '_>,
+    version: Version,
+    notes: &mut Notes<'_>,
+) -> Result<Vec<(u64, u32)>, DescriptionError> {
+    let variable = |v: u32| &variables.list[v as usize];
+    let name = |v: u32| &*variable(v).name;
     let mut order: Vec<(u64, u32)> = (0..variables.list.len() as u32).map(|v| (hash(name(v)), v)).collect();
     order.sort_unstable();
-    for pair in order.windows(2).filter(|pair| pair[0].0 == pair[1].0 && name(pair[0].1) == name(pair[1].1)) {
-        notes.note(list, || format!("duplicate variable name `{}`", name(pair[0].1)));
+    let same = |pair: &&[(u64, u32)]| pair[0].0 == pair[1].0 && name(pair[0].1) == name(pair[1].1);
+    let mut nodes = None;
+    for pair in order.windows(2).filter(same) {
+        let nodes = nodes.get_or_insert_with(|| variables::nodes(list, version));
+        // Aliases follow their variable.
+        let node = |v: u32| nodes.get(variables.index_of_element.partition_point(|&i| i <= v) - 1);
+        let (first, second) =
+            (node(pair[0].1).copied().unwrap_or(list), node(pair[1].1).copied().unwrap_or(list));
+        let (one, other) = (variable(pair[0].1), variable(pair[1].1));
+        let role = |v: &Variable| (v.kind, v.reference, v.causality);
+        let is_local = [one, other].iter().all(|v| v.causality == Causality::Local);
+        if role(one) != role(other) && !is_local {
+            let problem = DescriptionProblem::SameName {
+                name: one.name.to_string(),
+                first: notes.line(first),
+                one: one.causality.noun(),
+                other: other.causality.noun(),
+            };
+            return Err(notes.error(second, problem));
+        }
+        notes.doubt(second, || format!("duplicate variable name `{}`; the first one is used", one.name));
     }
-    order
+    Ok(order)
 }

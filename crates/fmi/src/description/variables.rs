@@ -77,6 +77,7 @@ pub fn read(
         let index = variables.list.len() as u32;
         variables.index_of_element.push(index);
         let variable = read_one(node, inner, kind, context, notes)?;
+        check_start(inner, &variable, notes)?;
         if context.version != Version::Fmi1 {
             check_values(node, &variable, notes);
         }
@@ -88,7 +89,42 @@ pub fn read(
     Ok(variables)
 }
 
-/// Lengths of arrays are constants or structural parameters that are there.
+/// The elements of the list that are variables, in its order.
+pub fn nodes<'a, 'input>(list: Node<'a, 'input>, version: Version) -> Vec<Node<'a, 'input>> {
+    let is_variable = |node: &Node<'_, '_>| match version {
+        Version::Fmi3 => kind(node.tag_name().name()).is_some(),
+        _ => node.tag_name().name() == "ScalarVariable",
+    };
+    elements(list).filter(is_variable).collect()
+}
+
+/// What is given to the FMU from outside has to be a number. A parameter may be infinite: tools write limits that do not limit so.
+fn check_start(
+    node: Node<'_, '_>,
+    variable: &Variable,
+    notes: &mut Notes<'_>,
+) -> Result<(), DescriptionError> {
+    let given = matches!(
+        variable.causality,
+        Causality::Input | Causality::Parameter | Causality::StructuralParameter
+    );
+    let starts = variable.start.as_ref().filter(|_| given).map_or(&[][..], Value::elements);
+    let Some(x) = starts.iter().find_map(|value| match value {
+        Value::Real(x) if !x.is_finite() => Some(*x),
+        _ => None,
+    }) else {
+        return Ok(());
+    };
+    let what = format!("{} `{}`", variable.causality.noun(), variable.name);
+    if x.is_nan() || variable.causality != Causality::Parameter {
+        let (value, expected) = (x.to_string(), "a finite number");
+        return Err(notes.error(node, DescriptionProblem::Start { what, value, expected }));
+    }
+    notes.doubt(node, || format!("the start value of {what} is {x}"));
+    Ok(())
+}
+
+/// Lengths of arrays are constants or structural parameters that are there, and start values as many.
 fn check_dimensions(
     parent: Node<'_, '_>,
     variables: &Variables,
@@ -101,14 +137,35 @@ fn check_dimensions(
         _ => None,
     };
     let lost = |v: &Variable| v.dimensions.iter().find_map(lost);
-    if variables.list.iter().all(|v| lost(v).is_none()) {
+    let lengths: HashMap<u32, u64> = variables
+        .list
+        .iter()
+        .filter(structural)
+        .filter_map(|v| match &v.start {
+            Some(Value::Integer(n)) => Some((v.reference, u64::try_from(*n).ok()?)),
+            _ => None,
+        })
+        .collect();
+    let length = |d: &Dimension| match d {
+        Dimension::Fixed(n) => Some(*n),
+        Dimension::Parameter(reference) => lengths.get(reference).copied(),
+    };
+    let size = |v: &Variable| v.dimensions.iter().try_fold(1u64, |size, d| size.checked_mul(length(d)?));
+    let miscounted = |v: &Variable| match &v.start {
+        Some(Value::List(items)) => size(v).filter(|n| *n != items.len() as u64).map(|n| (n, items.len())),
+        _ => None,
+    };
+    if variables.list.iter().all(|v| lost(v).is_none() && miscounted(v).is_none()) {
         return Ok(());
     }
-    let with_kind = elements(parent).filter(|n| kind(n.tag_name().name()).is_some());
-    for (node, &v) in with_kind.zip(&variables.index_of_element) {
+    for (node, &v) in nodes(parent, Version::Fmi3).into_iter().zip(&variables.index_of_element) {
         if let Some(reference) = lost(&variables.list[v as usize]) {
             let (element, reference) = ("Dimension".to_owned(), u64::from(reference));
             return Err(notes.error(node, DescriptionProblem::NoReference { element, reference }));
+        }
+        if let Some((size, count)) = miscounted(&variables.list[v as usize]) {
+            let name = variables.list[v as usize].name.to_string();
+            return Err(notes.error(node, DescriptionProblem::StartCount { name, size, count }));
         }
     }
     Ok(())
@@ -167,9 +224,10 @@ fn read_one(
     let initial = draft.initial.unwrap_or(default_initial(causality, variability));
     let (start, dimensions) = if context.version == Version::Fmi3 {
         let dimensions = read_dimensions(inner, notes);
-        (read_start(inner, draft.start, kind, !dimensions.is_empty(), notes), dimensions)
+        (read_start(inner, draft.start, kind, (name, !dimensions.is_empty()), notes)?, dimensions)
     } else {
-        (draft.start.and_then(|text| scalar(inner, text, kind, notes)), Box::default())
+        let start = draft.start.map(|text| scalar(inner, text, kind, name, notes)).transpose()?;
+        (start.flatten(), Box::default())
     };
     let declared = draft.declared_type.map(|t| &context.types[t as usize]);
     Ok(Variable {
@@ -375,17 +433,43 @@ fn default_initial(causality: Causality, variability: Variability) -> Initial {
     }
 }
 
-fn scalar(node: Node<'_, '_>, text: &str, kind: Kind, notes: &mut Notes<'_>) -> Option<Value> {
-    match kind {
-        Kind::Float64 | Kind::Float32 => notes.real(node, "start", text).map(Value::Real),
-        Kind::Boolean => Some(Value::Boolean(notes.boolean(node, "start", text))),
-        Kind::String => Some(Value::Text(text.to_owned())),
-        Kind::Binary => hex(text.trim()).map(Value::Binary),
-        Kind::Clock => None,
-        _ => match text.trim().parse() {
-            Ok(whole) => Some(Value::Integer(whole)),
-            Err(_) => notes.real(node, "start", text).map(Value::Real),
+/// A start value; nothing where there is none. What is not a value of its type is refused: guessing would change the model.
+fn scalar(
+    node: Node<'_, '_>,
+    text: &str,
+    kind: Kind,
+    name: &str,
+    notes: &mut Notes<'_>,
+) -> Result<Option<Value>, DescriptionError> {
+    let trimmed = text.trim();
+    let is_text = matches!(kind, Kind::String | Kind::Binary);
+    if kind == Kind::Clock || trimmed.is_empty() && !is_text {
+        notes.note(node, || format!("`{name}` has an empty start value"));
+        return Ok(None);
+    }
+    let (value, expected) = match kind {
+        Kind::Float64 | Kind::Float32 => (notes.real(node, "start", text).map(Value::Real), "a number"),
+        Kind::Boolean => {
+            let is_known = ["true", "false", "0", "1"].iter().any(|k| k.eq_ignore_ascii_case(trimmed));
+            let value = is_known.then(|| Value::Boolean(notes.boolean(node, "start", text)));
+            (value, "`true` or `false`")
+        }
+        Kind::String => (Some(Value::Text(text.to_owned())), ""),
+        Kind::Binary => (hex(trimmed).map(Value::Binary), "a list of bytes in hexadecimal digits"),
+        _ => match trimmed.parse() {
+            Ok(whole) => (Some(Value::Integer(whole)), ""),
+            Err(_) => {
+                let real = notes.real(node, "start", text).filter(|x| x.fract() == 0.0);
+                (real.map(Value::Real), "an integer")
+            }
         },
+    };
+    match value {
+        Some(value) => Ok(Some(value)),
+        None => {
+            let (what, value) = (format!("`{name}`"), text.to_owned());
+            Err(notes.error(node, DescriptionProblem::Start { what, value, expected }))
+        }
     }
 }
 
@@ -409,17 +493,28 @@ fn read_start(
     node: Node<'_, '_>,
     attribute: Option<&str>,
     kind: Kind,
-    is_array: bool,
+    (name, is_array): (&str, bool),
     notes: &mut Notes<'_>,
-) -> Option<Value> {
-    let mut items: Vec<Value> = match kind {
+) -> Result<Option<Value>, DescriptionError> {
+    let mut items: Vec<Value> = Vec::new();
+    match kind {
         Kind::String | Kind::Binary => {
-            let starts = elements(node).filter(|n| n.tag_name().name() == "Start");
-            starts.filter_map(|n| scalar(n, n.attribute("value").unwrap_or(""), kind, notes)).collect()
+            for n in elements(node).filter(|n| n.tag_name().name() == "Start") {
+                items.extend(scalar(n, n.attribute("value").unwrap_or(""), kind, name, notes)?);
+            }
         }
-        _ => attribute?.split_whitespace().filter_map(|text| scalar(node, text, kind, notes)).collect(),
-    };
-    if is_array && items.len() != 1 { Some(Value::List(items)) } else { items.pop() }
+        _ => {
+            for text in attribute.into_iter().flat_map(str::split_whitespace) {
+                items.extend(scalar(node, text, kind, name, notes)?);
+            }
+        }
+    }
+    if !is_array && items.len() > 1 {
+        let (name, count) = (name.to_owned(), items.len());
+        return Err(notes.error(node, DescriptionProblem::StartCount { name, size: 1, count }));
+    }
+    let is_given = attribute.is_some() || !items.is_empty();
+    Ok(if is_array && is_given && items.len() != 1 { Some(Value::List(items)) } else { items.pop() })
 }
 
 fn read_dimensions(node: Node<'_, '_>, notes: &mut Notes<'_>) -> Box<[Dimension]> {

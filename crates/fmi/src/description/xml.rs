@@ -118,7 +118,7 @@ fn line_at(text: &str, position: usize) -> u32 {
 pub struct Notes<'a> {
     file: &'static str,
     text: &'a str,
-    findings: Vec<(usize, String)>,
+    findings: Vec<(usize, String, bool)>,
     more: usize,
 }
 
@@ -130,11 +130,25 @@ impl<'a> Notes<'a> {
 
     /// Something at `node` is not as it should be.
     pub fn note(&mut self, node: Node<'_, '_>, text: impl FnOnce() -> String) {
+        self.add(node, text, false);
+    }
+
+    /// Something at `node` was read as what was probably meant.
+    pub fn doubt(&mut self, node: Node<'_, '_>, text: impl FnOnce() -> String) {
+        self.add(node, text, true);
+    }
+
+    fn add(&mut self, node: Node<'_, '_>, text: impl FnOnce() -> String, is_doubtful: bool) {
         if self.findings.len() < MAX_FINDINGS {
-            self.findings.push((position(self.text, node), text()));
+            self.findings.push((position(self.text, node), text(), is_doubtful));
         } else {
             self.more += 1;
         }
+    }
+
+    /// The line of a node.
+    pub fn line(&self, node: Node<'_, '_>) -> u32 {
+        line_at(self.text, position(self.text, node))
     }
 
     /// Something at `node` cannot be lived with.
@@ -144,12 +158,12 @@ impl<'a> Notes<'a> {
 
     /// Everything noted, with lines, and how much more there was.
     pub fn finish(mut self) -> (Vec<Finding>, usize) {
-        self.findings.sort_by_key(|&(position, _)| position);
+        self.findings.sort_by_key(|&(position, ..)| position);
         let (mut line, mut from) = (1, 0);
-        let findings = self.findings.into_iter().map(|(position, text)| {
+        let findings = self.findings.into_iter().map(|(position, text, is_doubtful)| {
             line += line_at(&self.text[from..], position - from) - 1;
             from = position;
-            Finding { file: self.file, line, text }
+            Finding { file: self.file, line, text, is_doubtful }
         });
         (findings.collect(), self.more)
     }
@@ -172,10 +186,13 @@ impl<'a> Notes<'a> {
             Ok(x) => Some(x),
             Err(_) => {
                 let value = odd_real(text);
-                self.note(node, || match value {
-                    Some(x) => format!("`{attribute}` is `{text}`, read as {x}"),
-                    None => format!("`{attribute}` is `{text}`, which is not a number; it is ignored"),
-                });
+                match value {
+                    // Tools that print numbers as the locale of their user, an old Windows or Fortran does.
+                    Some(x) => self.doubt(node, || format!("`{attribute}` is `{text}`, read as {x}")),
+                    None => self.note(node, || {
+                        format!("`{attribute}` is `{text}`, which is not a number; it is ignored")
+                    }),
+                }
                 value
             }
         }

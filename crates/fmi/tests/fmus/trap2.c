@@ -4,20 +4,34 @@
  * 1 segmentation fault   2 abort   3 stack overflow   4 exit(0)   5 _exit(0)   6 SIGKILL   7 SIGSTOP   8 hangs, busy
  * 9 hangs, asleep, all signals that can be blocked are blocked   10 division by zero   11 illegal instruction
  * 12 closes all descriptors   13 file size limit of 0   14 ignores SIGTERM and SIGINT, catches SIGSEGV and hangs in it
- * 15 leaves a child that sleeps for ever, in a session of its own   16 the same child, and then a segmentation fault */
+ * 15 leaves a child that sleeps for ever, in a session of its own   16 the same child, and then a segmentation fault
+ * 17 takes memory for ever   18 rounds up   19 flushes denormals   20 another working folder   21 another locale
+ * 22 ignores SIGINT and SIGTERM   23 handles SIGSEGV   24 blocks SIGTERM   25 logs three lines, then a segmentation fault
+ * 26 removes the folder TRAP_REMOVE   27 makes the file TRAP_WRITE and opens a socket; what works is logged
+ * Place 5 is the end of every step from t = 0.5 on, after everything was computed. */
 #define _GNU_SOURCE
 #include "fmi2.h"
 #include "stubs.h"
+#include <fcntl.h>
+#include <fenv.h>
+#include <ftw.h>
+#include <locale.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 #include <unistd.h>
 
 typedef struct {
     double u, x, time;
     int fault, place;
+    fmi2Callbacks calls;
 } Model;
 
 static int deep(volatile int n) {
@@ -36,6 +50,26 @@ static void leave_child(void) {
     }
 }
 static void crash(void) { *(volatile int *)8 = 1; }
+static void fill(void) {
+    for (;;) {
+        char *more = malloc(1 << 20);
+        if (more) memset(more, 1, 1 << 20);
+        usleep(100);
+    }
+}
+static int unlink_it(const char *path, const struct stat *s, int kind, struct FTW *walk) {
+    (void)s, (void)kind, (void)walk;
+    return remove(path);
+}
+static void say(const Model *m, const char *text) {
+    m->calls.logger(m->calls.environment, "trap", fmi2Warning, "trap", "%s", text);
+}
+static void break_out(const Model *m) {
+    int file = open(getenv("TRAP_WRITE"), O_CREAT | O_WRONLY, 0600);
+    int inet = socket(AF_INET, SOCK_DGRAM, 0);
+    say(m, file >= 0 ? "file: yes" : "file: no");
+    say(m, inet >= 0 ? "network: yes" : "network: no");
+}
 
 static void spring(const Model *m, int place) {
     if (m->place != place) return;
@@ -58,6 +92,19 @@ static void spring(const Model *m, int place) {
     case 14: signal(SIGTERM, SIG_IGN), signal(SIGINT, SIG_IGN), signal(SIGSEGV, for_ever), crash(); break;
     case 15: leave_child(); break;
     case 16: leave_child(), crash(); break;
+    case 17: fill(); break;
+    case 18: fesetround(FE_UPWARD); break;
+#ifdef __SSE__
+    case 19: _mm_setcsr(_mm_getcsr() | 0x8040); break;
+#endif
+    case 20: if (chdir("/")) abort(); break;
+    case 21: if (!setlocale(LC_ALL, "C.UTF-8")) abort(); break;
+    case 22: signal(SIGINT, SIG_IGN), signal(SIGTERM, SIG_IGN); break;
+    case 23: signal(SIGSEGV, for_ever); break;
+    case 24: sigemptyset(&all), sigaddset(&all, SIGTERM), sigprocmask(SIG_BLOCK, &all, NULL); break;
+    case 25: say(m, "one"), say(m, "two"), say(m, "three"), crash(); break;
+    case 26: nftw(getenv("TRAP_REMOVE"), unlink_it, 8, FTW_DEPTH | FTW_PHYS); break;
+    case 27: break_out(m); break;
     }
 }
 
@@ -66,9 +113,11 @@ __attribute__((constructor)) static void load(void) {
 }
 FMI_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int kind, fmi2String guid, fmi2String resources,
                                          const fmi2Callbacks *calls, fmi2Boolean visible, fmi2Boolean logging) {
-    (void)name, (void)kind, (void)guid, (void)resources, (void)calls, (void)visible, (void)logging;
+    (void)name, (void)kind, (void)guid, (void)resources, (void)visible, (void)logging;
     if (getenv("TRAP_INSTANTIATE")) crash();
-    return calloc(1, sizeof(Model));
+    Model *m = calloc(1, sizeof(Model));
+    m->calls = *calls;
+    return m;
 }
 FMI_EXPORT void fmi2FreeInstance(fmi2Component c) {
     spring(c, 4);
@@ -114,5 +163,6 @@ FMI_EXPORT fmi2Status fmi2DoStep(fmi2Component c, double t, double h, fmi2Boolea
     if (fabs(t - 0.5) < 1e-9) spring(m, 2);
     m->x += m->u * h;
     m->time = t + h;
+    if (t > 0.5 - 1e-9) spring(m, 5);
     return fmi2OK;
 }

@@ -150,6 +150,8 @@ FMI_EXPORT fmi3Status fmi3GetBinary(fmi3Instance c, const fmi3ValueReference r[]
     if (n != 1 || nv != 1 || r[0] != 5) return fmi3Error;
     sizes[0] = (size_t)m->steps;
     v[0] = m->steps ? m->bytes : NULL;
+    /* A size that is a lie. */
+    if (m->steps > 2 && getenv("WORDS_CLAIM")) sizes[0] = strtoull(getenv("WORDS_CLAIM"), NULL, 10);
     return fmi3OK;
 }
 GET_STATE(fmi3GetFMUState)

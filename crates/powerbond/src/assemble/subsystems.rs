@@ -11,7 +11,7 @@ use powerbond_core::subsystem::Subsystem;
 use powerbond_core::suggest::hint;
 use powerbond_fmi::description::{Causality, ModelDescription};
 use powerbond_fmi::{Log, LogLine, Options, Status, Value};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tracing::{debug, error, info, warn};
 
@@ -23,6 +23,7 @@ pub struct SharedLog(Arc<Mutex<Lines>>);
 struct Lines {
     kept: Vec<String>,
     dropped: u64,
+    remarks: Vec<String>,
 }
 
 /// How many lines of all FMUs are kept.
@@ -34,12 +35,20 @@ impl SharedLog {
         Log::to(move |line| {
             tell(&line);
             let mut lines = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            if line.is_remark {
+                lines.remarks.push(format!("`{}` {}", line.instance, line.message));
+            }
             if lines.kept.len() < MAX_LINES {
                 lines.kept.push(line.to_string());
             } else {
                 lines.dropped += 1;
             }
         })
+    }
+
+    /// What FMUs did to their neighbours and to the process, in words.
+    pub fn remarks(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remarks.clone()
     }
 
     /// All lines as a text, one per line, and after them what was printed; empty if nothing was said.
@@ -60,7 +69,7 @@ impl SharedLog {
 
 /// Tells the log what an FMU said.
 fn tell(line: &LogLine) {
-    let LogLine { instance, status, category, message } = line;
+    let LogLine { instance, status, category, message, .. } = line;
     let message = message.trim_end();
     match status {
         Status::Ok | Status::Pending => info!(target: FMU, instance, category, "{message}"),
@@ -199,9 +208,27 @@ fn fmu(
     remarks.extend(failure.map(|failure| {
         format!("direct feed-through could not be probed ({failure}), so outputs are not refreshed")
     }));
-    warnings.extend(remarks.into_iter().map(|text| format!("{name}: {text}")));
+    let remarks = remarks.into_iter().map(|text| format!("{name}: {text}"));
+    // What is said of a file is said once, however many instances there are.
+    let all = remarks.chain(doubts(&path.value, fmu.description()));
+    let new: Vec<String> = all.filter(|text| !warnings.contains(text)).collect();
+    warnings.extend(new);
     Ok(simulator)
 }
+
+/// What was read of a description as what was probably meant, in lines.
+fn doubts(path: &Path, description: &ModelDescription) -> Vec<String> {
+    let all: Vec<String> =
+        description.findings.iter().filter(|f| f.is_doubtful).map(ToString::to_string).collect();
+    let mut lines: Vec<String> = all.iter().take(MOST_DOUBTS).cloned().collect();
+    if all.len() > MOST_DOUBTS {
+        lines.push(format!("{} more like these; `powerbond inspect` lists them", all.len() - MOST_DOUBTS));
+    }
+    lines.into_iter().map(|line| format!("{}: {line}", path.display())).collect()
+}
+
+/// Doubts about one file that are told.
+const MOST_DOUBTS: usize = 5;
 
 /// Whether `name` is a parameter, and the value in its type.
 fn fmu_value(

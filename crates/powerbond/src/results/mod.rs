@@ -13,7 +13,7 @@ pub use compare::{Comparison, Difference, Tolerance, compare};
 pub use folder::{Contents, RunFolder, Wanted};
 pub use posthumous::{Posthumous, Reached};
 pub use summary::{
-    BondSummary, EnergySummary, EstimateSummary, Origin, SUMMARY, Steps, Summary, config, table_of,
+    BondSummary, EnergySummary, EstimateSummary, LOG, Origin, SUMMARY, Steps, Summary, config, table_of,
 };
 pub(crate) use verdict::exceeded;
 pub use verdict::{ErrorEstimate, InputSummary, Reason, VerdictSummary};

@@ -1,6 +1,7 @@
 //! `summary.json` of a run whose process died: completed by its supervisor.
 
-use super::summary::SUMMARY;
+use super::folder::add;
+use super::summary::{LOG, SUMMARY};
 use crate::Error;
 use crate::table::durable;
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ impl<'a> Posthumous<'a> {
     /// Reads the summary.
     pub fn read(folder: &'a Path) -> Result<Self, Error> {
         let path = folder.join(SUMMARY);
-        let cannot = |e: io::Error| Error::input(None, format!("cannot read {}: {e}", path.display()));
+        let cannot = |e: io::Error| Error::output(&path, &e);
         let text = std::fs::read_to_string(&path).map_err(cannot)?;
         let summary = serde_json::from_str(&text).map_err(|e| cannot(e.into()))?;
         Ok(Posthumous { folder, summary })
@@ -37,6 +38,20 @@ impl<'a> Posthumous<'a> {
     /// Whether the process did not complete its results: it died, or could not write them.
     pub fn is_open(&self) -> bool {
         self.summary["outcome"] == "running" || self.summary["outcome"] == "failed"
+    }
+
+    /// Whether there is a file of what FMUs said.
+    pub fn has_log(&self) -> bool {
+        self.summary["files"][LOG.0].is_string()
+    }
+
+    /// What FMUs said, in a file of its own.
+    pub fn log(&mut self, lines: &[String]) -> Result<(), Error> {
+        if !lines.is_empty() {
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            self.summary["files"][LOG.0] = json!(add(self.folder, LOG, &text)?);
+        }
+        Ok(())
     }
 
     /// The run failed with `error`; what was computed until then stays.

@@ -20,6 +20,9 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// The file of what FMUs said, if they said anything: `log.txt`.
+pub const LOG: (&str, &str) = ("log", "txt");
+
 /// The file of the summary.
 pub const SUMMARY: &str = "summary.json";
 

@@ -177,18 +177,52 @@ impl<T> At<T> {
 /// says which.
 pub fn read(path: &Path, limit: u64) -> Result<Arc<Source>, Error> {
     let fail = |message: String| Err(Error::input(None, message));
-    let mut bytes = Vec::new();
-    match std::fs::File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes)) {
+    match bytes(path, limit) {
         Err(error) => fail(format!("cannot read {}: {error}", path.display())),
-        Ok(n) if n as u64 > limit => {
-            fail(format!("{} is larger than {} MB", path.display(), limit / 1_000_000))
-        }
-        Ok(_) => match String::from_utf8(bytes) {
+        Ok(Bytes::TooMany) => fail(format!("{} is larger than {} MB", path.display(), limit / 1_000_000)),
+        Ok(Bytes::NoText) => fail(no_text(path)),
+        Ok(Bytes::All(bytes)) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Source::file(path, text)),
-            Err(_) => fail(format!("{} is not a text file (UTF-8)", path.display())),
+            Err(_) => fail(no_text(path)),
         },
     }
 }
+
+/// Why a file is refused that holds something else than text.
+pub fn no_text(path: &Path) -> String {
+    format!("{} is not a text file (UTF-8)", path.display())
+}
+
+enum Bytes {
+    All(Vec<u8>),
+    TooMany,
+    /// There is a zero byte, which no text has.
+    NoText,
+}
+
+/// Reads piece by piece: a device or a file full of holes is known by its first zero, before it fills the memory.
+fn bytes(path: &Path, limit: u64) -> std::io::Result<Bytes> {
+    let mut file = std::fs::File::open(path)?;
+    if file.metadata()?.len() > limit {
+        return Ok(Bytes::TooMany);
+    }
+    let mut bytes = Vec::new();
+    loop {
+        let seen = bytes.len();
+        if Read::by_ref(&mut file).take(PIECE).read_to_end(&mut bytes)? == 0 {
+            return Ok(Bytes::All(bytes));
+        }
+        if bytes[seen..].contains(&0) {
+            return Ok(Bytes::NoText);
+        }
+        if bytes.len() as u64 > limit {
+            return Ok(Bytes::TooMany);
+        }
+    }
+}
+
+/// Bytes that are read between two looks at them.
+const PIECE: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests {

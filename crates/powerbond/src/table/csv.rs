@@ -129,15 +129,39 @@ pub fn read_header(path: &Path) -> Result<Vec<String>, Error> {
     let file = File::open(path).map_err(|e| cannot(e.to_string()))?;
     let mut start = Vec::new();
     let mut reader = io::BufReader::new(file.take(MAX_HEADER));
-    // A quoted name may have line ends in it.
+    // A quoted name may have line ends in it. A line without an end is known by its first zero, or by its length.
+    let mut quotes = 0;
     loop {
-        let n = reader.read_until(b'\n', &mut start).map_err(|e| cannot(e.to_string()))?;
-        if n == 0 || start.iter().filter(|&&b| b == b'"').count().is_multiple_of(2) {
+        let n = read_line(&mut reader, &mut start).map_err(|e| cannot(e.to_string()))?;
+        let line = &start[start.len() - n..];
+        if line.last() == Some(&0) {
+            return Err(Error::input(None, crate::source::no_text(path)));
+        }
+        if start.len() as u64 == MAX_HEADER {
+            return Err(cannot(format!("its header is longer than {} MB", MAX_HEADER / 1_000_000)));
+        }
+        quotes += line.iter().filter(|&&b| b == b'"').count();
+        if n == 0 || quotes.is_multiple_of(2) {
             break;
         }
     }
     let text = String::from_utf8(start).map_err(|_| cannot("it is not a text file (UTF-8)".to_owned()))?;
     Ok(parse(path, &text, &|_, text| Err(not_a_number(text)))?.header)
+}
+
+/// Adds a line, or what comes before a zero byte and that byte; returns how much.
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    let before = line.len();
+    loop {
+        let piece = reader.fill_buf()?;
+        let end = piece.iter().position(|byte| matches!(byte, 0 | b'\n')).map(|i| i + 1);
+        let n = end.unwrap_or(piece.len());
+        line.extend_from_slice(&piece[..n]);
+        reader.consume(n);
+        if end.is_some() || n == 0 {
+            return Ok(line.len() - before);
+        }
+    }
 }
 
 /// As [`read`], of a file that may still be written, or whose writer was killed. Lines of this library end in CR LF; if

@@ -5,6 +5,7 @@ use super::csv;
 use super::durable;
 use super::format::Format;
 use crate::Error;
+use powerbond_fmi::surroundings::{Protected, protect};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -93,6 +94,8 @@ pub(super) trait Sink: Send {
 }
 
 struct Open {
+    /// An FMU that closes the file is found out.
+    _protected: Protected,
     sink: Box<dyn Sink>,
     /// Rows that the sink has not handed to the system.
     backup: Option<Box<dyn Backup>>,
@@ -169,7 +172,12 @@ impl Writer {
         let backup = backups.and_then(|b| b.table(&file, format, &kinds, sink.bytes()));
         Ok(Writer {
             path: file,
-            open: Arc::new(Mutex::new(Open { sink, backup, failure: None })),
+            open: Arc::new(Mutex::new(Open {
+                _protected: protect(sink.file()),
+                sink,
+                backup,
+                failure: None,
+            })),
             row: Vec::with_capacity(fields.len()),
             #[cfg(feature = "arrow")]
             parquet: (format == Format::Parquet).then(|| path.to_owned()),

@@ -11,7 +11,7 @@ use powerbond::models::ParameterValue;
 use powerbond::system::{Declared, FmuJob, Job};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The variant of an enumeration without data, by its place in a list.
 macro_rules! by_place {
@@ -60,7 +60,7 @@ pub(crate) fn write_info(out: &mut Vec<u8>, info: &Info) {
 pub(crate) fn read_info(from: &mut Reader<'_>) -> Result<Info, Garbled> {
     let info = Info {
         kind: from.text()?,
-        variables: from.list(read_variable)?,
+        variables: from.list(read_variable)?.into(),
         feed_through: match from.flag()? {
             true => FeedThrough::Declared(from.list(read_pair)?),
             false => FeedThrough::Unknown,
@@ -102,7 +102,7 @@ fn write_variable(out: &mut Vec<u8>, variable: &Variable) {
     out.text(name);
     write_causality(out, *causality);
     write_kind(out, *kind);
-    out.option(unit.as_ref(), |out, Unit { symbol, si }| {
+    out.option(unit.as_deref(), |out, Unit { symbol, si }| {
         out.text(symbol);
         out.option(si.as_ref(), |out, Si { dimensions, factor, offset }| {
             dimensions.iter().for_each(|power| out.extend_from_slice(&power.to_le_bytes()));
@@ -136,7 +136,7 @@ fn read_variable(from: &mut Reader<'_>) -> Result<Variable, Garbled> {
                 }
                 Ok(Si { dimensions, factor: from.f64()?, offset: from.f64()? })
             })?;
-            Ok(Unit { symbol, si })
+            Ok(Arc::new(Unit { symbol, si }))
         })?,
         start: from.f64()?,
         nominal: from.f64()?,
@@ -304,7 +304,7 @@ pub(crate) fn read_lost(from: &mut Reader<'_>) -> Result<Lost, Garbled> {
 }
 
 pub(crate) fn write_line(out: &mut Vec<u8>, line: &LogLine) {
-    let LogLine { instance, status, category, message } = line;
+    let LogLine { instance, status, category, message, is_remark } = line;
     let (number, code) = match status {
         Status::Ok => (0, 0),
         Status::Warning => (1, 0),
@@ -319,6 +319,7 @@ pub(crate) fn write_line(out: &mut Vec<u8>, line: &LogLine) {
     out.u8(number);
     out.u32(code.cast_unsigned());
     [instance, category, message].into_iter().for_each(|text| out.text(text));
+    out.flag(*is_remark);
 }
 
 pub(crate) fn read_line(from: &mut Reader<'_>) -> Result<LogLine, Garbled> {
@@ -335,7 +336,13 @@ pub(crate) fn read_line(from: &mut Reader<'_>) -> Result<LogLine, Garbled> {
         8 => Status::Illegal(code),
         _ => return Err(Garbled),
     };
-    Ok(LogLine { status, instance: from.text()?, category: from.text()?, message: from.text()? })
+    Ok(LogLine {
+        status,
+        instance: from.text()?,
+        category: from.text()?,
+        message: from.text()?,
+        is_remark: from.flag()?,
+    })
 }
 
 /// What is to be made; where its lines of the log go is not a part of it.
@@ -534,7 +541,7 @@ mod tests {
         let mut info = powerbond::models::ALL.iter().find_map(|m| m.build(&[]).ok()).unwrap().info().clone();
         info.feed_through = FeedThrough::Unknown;
         info.variables[0].digits = Digits::First { signed: true };
-        info.variables[0].unit = Some(Unit::parse("N.m"));
+        info.variables[0].unit = Some(Arc::new(Unit::parse("N.m")));
         info.variables[0].kind = ValueKind::Enumeration;
         info.capabilities.fixed_step = Some(0.1);
         check(&info, write_info, read_info);
@@ -566,7 +573,7 @@ mod tests {
         }
         for status in [Status::Ok, Status::Fatal, Status::Illegal(-77)] {
             let [instance, category, message] = ["a", "b", "c"].map(str::to_owned);
-            check(&LogLine { instance, status, category, message }, write_line, read_line);
+            check(&LogLine { instance, status, category, message, is_remark: true }, write_line, read_line);
         }
     }
 

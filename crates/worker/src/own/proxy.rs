@@ -6,7 +6,7 @@ use super::server::Ask;
 use super::wire::{Garbled, Reader, Write};
 use powerbond::core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Lost, Packet, Setup, Span, StateSnapshot,
-    StepEvent, Subsystem, SubsystemError,
+    StepEvent, Subsystem, SubsystemError, Variables,
 };
 use powerbond::fmi::Log;
 use powerbond::system::{Job, Made, NotMade};
@@ -58,7 +58,7 @@ pub(crate) fn make(link: Box<dyn Link>, job: &Job, log: &Log) -> Result<Made, No
 fn nothing() -> Info {
     Info {
         kind: String::new(),
-        variables: Vec::new(),
+        variables: Variables::default(),
         feed_through: FeedThrough::Unknown,
         capabilities: Capabilities::default(),
     }

@@ -30,6 +30,24 @@ pub struct RunFolder {
     lock: Option<Lock>,
 }
 
+/// Writes a file under a new name: the first free one of `log.txt`, `log-2.txt`, … for the name `("log", "txt")`. Returns its name.
+pub(super) fn add(folder: &Path, (stem, extension): (&str, &str), text: &str) -> Result<String, Error> {
+    let mut n = 1;
+    loop {
+        let name = format!("{}.{extension}", history::numbered(Path::new(stem), n).display());
+        let path = folder.join(&name);
+        match std::fs::File::create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => n += 1,
+            created => {
+                let write = |mut file: std::fs::File| {
+                    io::Write::write_all(&mut file, text.as_bytes()).and_then(|()| durable::sync(&file))
+                };
+                return created.and_then(write).map(|()| name).map_err(|e| Error::output(&path, &e));
+            }
+        }
+    }
+}
+
 impl RunFolder {
     /// Makes the folder and locks it; an earlier run is renamed, or removed if it may be overwritten.
     pub fn claim(wanted: &Wanted) -> Result<Self, Error> {
@@ -79,22 +97,9 @@ impl RunFolder {
         durable::replace(&path, text).map_err(|e| Error::output(&path, &e))
     }
 
-    /// Writes a file under a new name: the first free one of `log.txt`, `log-2.txt`, … Returns its name.
-    pub fn add(&self, stem: &str, extension: &str, text: &str) -> Result<String, Error> {
-        let mut n = 1;
-        loop {
-            let name = format!("{}.{extension}", history::numbered(Path::new(stem), n).display());
-            let path = self.path.join(&name);
-            match std::fs::File::create_new(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => n += 1,
-                created => {
-                    let write = |mut file: std::fs::File| {
-                        io::Write::write_all(&mut file, text.as_bytes()).and_then(|()| durable::sync(&file))
-                    };
-                    return created.and_then(write).map(|()| name).map_err(|e| Error::output(&path, &e));
-                }
-            }
-        }
+    /// Writes a file under a new name: see [`add`].
+    pub fn add(&self, name: (&str, &str), text: &str) -> Result<String, Error> {
+        add(&self.path, name, text)
     }
 
     /// Puts the names of all files on disk, those of `outside`, too.

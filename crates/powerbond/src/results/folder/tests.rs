@@ -190,8 +190,8 @@ fn overwriting_removes_what_the_run_before_made_and_nothing_else() {
         let claimed = RunFolder::claim(&desk.wanted("car", chosen, true)).unwrap();
         assert_eq!((claimed.path(), claimed.earlier()), (&*desk.0.join("car"), None));
         // A log of ours gets the first name that is free.
-        assert_eq!(claimed.add("log", "txt", "new").unwrap(), "log.txt");
-        assert_eq!(claimed.add("log", "txt", "new").unwrap(), "log-3.txt");
+        assert_eq!(claimed.add(("log", "txt"), "new").unwrap(), "log.txt");
+        assert_eq!(claimed.add(("log", "txt"), "new").unwrap(), "log-3.txt");
         drop(claimed);
         let left =
             ["log-2.txt mine", "log-3.txt new", "log.txt new", "report.html mine", "results.parquet mine"];

@@ -62,6 +62,21 @@ impl Wanted {
         }
     }
 
+    /// Folders below which everything is that will be written; they are made if they are missing. A folder that was not chosen may
+    /// get another name or number: then it is the one around it.
+    pub fn written_below(&self) -> Result<Vec<PathBuf>, Error> {
+        let around = |path: &Path| match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        let folder = if self.chosen { self.folder.clone() } else { around(&self.folder) };
+        let folders: Vec<PathBuf> = self.output.iter().map(|file| around(file)).chain([folder]).collect();
+        for folder in &folders {
+            std::fs::create_dir_all(folder).map_err(|e| Error::output(folder, &e))?;
+        }
+        Ok(folders)
+    }
+
     /// What must not move lies in a folder that would be renamed. Tables are read before that.
     fn check_rename(&self) -> Result<(), Error> {
         let (folder, marks) = (&self.folder, self.marks());

@@ -262,7 +262,9 @@ impl Watched {
             self.repeats += 1.0;
             return;
         }
-        if !((new - old).abs() > JUMP * (self.high - self.low)) {
+        // What is not a number is no jump either.
+        let is_jump = (new - old).abs() > JUMP * (self.high - self.low);
+        if !is_jump {
             self.moves += 1.0;
             self.doubt();
             return;

@@ -412,7 +412,9 @@ fn a_worker_may_be_killed_at_any_time() {
     let mark = lab.dir.display().to_string();
     lab.runs(&["-s", "1e-5"]);
     let whole = std::fs::read(lab.dir.join("out/results.csv")).unwrap();
-    let mut kills = 0;
+    // Other times in every run of the test; the seed is told if it fails.
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos();
+    let (mut kills, mut dice) = (0, u64::from(seed));
     for n in 0..12 {
         let mut command =
             lab.command(&["run", "system.toml", "-s", "1e-5", "--output-dir", "out", "--overwrite"]);
@@ -422,7 +424,8 @@ fn a_worker_may_be_killed_at_any_time() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(20 + 25 * n));
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(Duration::from_millis(20 + 25 * n + (dice >> 33) % 25));
         let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", run.id()));
         let children = children.unwrap_or_default();
         for child in children.split_whitespace() {
@@ -433,11 +436,11 @@ fn a_worker_may_be_killed_at_any_time() {
         if ran.code == 5 && lab.dir.join("out/results.csv").exists() && ran.err.contains("until then") {
             kills += 1;
             let part = std::fs::read(lab.dir.join("out/results.csv")).unwrap();
-            assert!(whole.starts_with(&part), "{} of {} bytes", part.len(), whole.len());
-            assert_eq!(lab.summary()["outcome"], "failed");
+            assert!(whole.starts_with(&part), "seed {seed}: {} of {} bytes", part.len(), whole.len());
+            assert_eq!(lab.summary()["outcome"], "failed", "seed {seed}");
             let reached = lab.summary()["time"]["reached"].as_f64().unwrap();
             let last = lab.results().column("time").last().copied().unwrap_or(0.0);
-            assert!((last - reached).abs() < 3e-5, "{last} {reached}");
+            assert!((last - reached).abs() < 3e-5, "seed {seed}: {last} {reached}");
         }
     }
     assert!(kills > 0, "it was killed too early or too late");

@@ -154,7 +154,7 @@ fn a_folder_that_may_not_be_written_is_8() {
     mode("locked", 0o755);
 }
 
-/// A limit on the size of files stands for a full disk.
+/// A limit on the size of files, which needs no rights, stands for a full disk; the next test has a real one.
 #[test]
 fn a_full_disk_ends_with_8_and_keeps_a_prefix() {
     let lab = Lab::with(plain());
@@ -173,4 +173,31 @@ fn a_full_disk_ends_with_8_and_keeps_a_prefix() {
     // What was written can be read: a last row without its end is left out.
     let compared = lab.powerbond(&["compare", "small", "out", "--rtol", "0"]);
     assert_eq!(compared.code, 0, "{}", compared.err);
+}
+
+/// A file system of 600 kB is full before the run is over. Mounting one takes a namespace of mounts, which root may make.
+#[test]
+fn a_real_disk_that_is_full_ends_with_8_and_keeps_a_prefix() {
+    let lab = Lab::with(plain());
+    lab.runs(&["-s", "1e-4"]);
+    let full = std::fs::read(lab.dir.join("out/results.csv")).unwrap();
+    std::fs::create_dir(lab.dir.join("disk")).unwrap();
+    let script = format!(
+        "mount -t tmpfs -o size=600k tmpfs disk || exit 77; \
+         '{}' run system.toml --output-dir disk/out -s 1e-4; code=$?; cp -r disk/out kept; exit $code",
+        env!("CARGO_BIN_EXE_powerbond")
+    );
+    let ran = Command::new("unshare").args(["-m", "sh", "-c", &script]).current_dir(&lab.dir).output();
+    let Ok(ran) = ran.map_err(|error| eprintln!("SKIPPED: a full disk: no `unshare`: {error}")) else {
+        return;
+    };
+    let err = String::from_utf8_lossy(&ran.stderr);
+    if ran.status.code() == Some(77) || err.contains("unshare failed") {
+        eprintln!("SKIPPED: a full disk: {err}");
+        return;
+    }
+    assert_eq!(ran.status.code(), Some(8), "{err}");
+    assert!(err.contains("cannot write disk/out/"), "{err}");
+    let part = std::fs::read(lab.dir.join("kept/results.csv")).unwrap();
+    assert!(part.len() > 100_000 && full.starts_with(&part), "{} of {} bytes", part.len(), full.len());
 }

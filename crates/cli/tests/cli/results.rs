@@ -139,7 +139,10 @@ fn the_summary_has_its_documented_fields() {
     check("/hashes", &["system"]);
     check("/bonds/0/ports/0", &["name", "subsystem", "inputs", "outputs", "energy"]);
     check("/subsystems/1", &["name", "kind", "steps", "seconds", "net_energy"]);
-    check("/config", &["simulation", "record", "method", "verdict", "connections", "parameters"]);
+    check(
+        "/config",
+        &["simulation", "record", "method", "verdict", "connections", "parameters", "processes"],
+    );
     check("/files", &["results", "energy"]);
     assert_eq!(summary["units"]["wheel.suspension_force"], "N");
     assert_eq!(summary["schema"], 1);

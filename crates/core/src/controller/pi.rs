@@ -53,12 +53,21 @@ struct Jumps {
     ahead: f64,
     /// The last step is over a jump that rejections located.
     located: bool,
+    /// An event was the last thing that happened: what follows it is no jump of its own.
+    after_event: bool,
     /// Rejections that may still be made. Steps earn them: where an input jumps all the time, most steps would be rejected.
     credit: f64,
 }
 
 impl Jumps {
-    const NONE: Jumps = Jumps { moving: 0.0, longest: 0.0, ahead: 0.0, located: false, credit: MOST_CREDIT };
+    const NONE: Jumps = Jumps {
+        moving: 0.0,
+        longest: 0.0,
+        ahead: 0.0,
+        located: false,
+        after_event: false,
+        credit: MOST_CREDIT,
+    };
 
     /// h_usual, in s. Where nothing has moved so far, steps are long without being usual for what comes.
     fn usual(&self) -> f64 {
@@ -66,7 +75,9 @@ impl Jumps {
     }
 
     fn should_reject(&self, norm: f64, h: f64) -> bool {
-        is_jump(norm) && norm * h > SUDDEN * self.usual() && self.longest > 0.0 && self.credit >= 1.0
+        // What an event sets in motion out of rest has no usual step yet.
+        let has_past = self.longest > 0.0 && !(self.after_event && self.moving == 0.0);
+        is_jump(norm) && norm * h > SUDDEN * self.usual() && has_past && self.credit >= 1.0
     }
 
     fn reject(&mut self, h: f64) {
@@ -80,6 +91,7 @@ impl Jumps {
         if norm <= SUDDEN {
             self.ahead = (self.ahead - h).max(0.0);
             self.longest = self.longest.max(h);
+            self.after_event = false;
             if norm > MOVES {
                 self.moving = h.max(USUAL_DECAY * self.moving);
             }
@@ -176,16 +188,18 @@ impl Checkpointed for Pi {
         tape.extend(&self.past);
         tape.push(f64::from(u8::from(self.opened)));
         tape.push(self.at_rest.unwrap_or(f64::NAN));
-        let Jumps { moving, longest, ahead, located, credit } = self.jumps;
-        tape.extend(&[moving, longest, ahead, f64::from(u8::from(located)), credit]);
+        let Jumps { moving, longest, ahead, located, after_event, credit } = self.jumps;
+        let [located, after_event] = [located, after_event].map(|flag| f64::from(u8::from(flag)));
+        tape.extend(&[moving, longest, ahead, located, after_event, credit]);
     }
 
     fn load(&mut self, tape: &mut Checkpoint) {
         tape.fill(&mut self.past);
         self.opened = tape.pull() != 0.0;
         self.at_rest = Some(tape.pull()).filter(|t| !t.is_nan());
-        let [moving, longest, ahead, located, credit] = std::array::from_fn(|_| tape.pull());
-        self.jumps = Jumps { moving, longest, ahead, located: located != 0.0, credit };
+        let [moving, longest, ahead, located, after_event, credit] = std::array::from_fn(|_| tape.pull());
+        let [located, after_event] = [located, after_event].map(|flag| flag != 0.0);
+        self.jumps = Jumps { moving, longest, ahead, located, after_event, credit };
     }
 }
 
@@ -249,6 +263,7 @@ impl StepController for Pi {
         self.past = [0.0; 2];
         self.opened = false;
         self.jumps.ahead = 0.0;
+        self.jumps.after_event = true;
         if let (Some(time), Some(_)) = (&mut self.at_rest, self.rest_share) {
             *time = 0.0;
             return self.first().min(h);

@@ -148,9 +148,11 @@ impl Coupled<'_> {
                 ),
             ));
         }
-        if method.samples.value && method.controller.is_constant() && system.simulation.repeats.is_none() {
+        let place =
+            method.samples.place().filter(|_| method.samples.value && method.controller.is_constant());
+        if place.is_some() && system.simulation.repeats.is_none() {
             return Err(Error::input(
-                method.samples.place(),
+                place,
                 "`samples = true` needs steps that can end at samples, and these are constant; choose a controller",
             ));
         }
@@ -163,7 +165,8 @@ impl Coupled<'_> {
         let ceiling =
             method.ceiling.make(context, controller.may_reject()).filter(|_| !controller.is_fixed());
         method.dither = context.dither.as_ref().map(|(amplitude, _)| *amplitude);
-        let finds_samples = method.samples.value && decided.quantum.is_none();
+        let ends_anywhere = !controller.is_fixed() || system.simulation.repeats.is_some();
+        let finds_samples = method.samples.value && decided.quantum.is_none() && ends_anywhere;
         let policies = Policies {
             sampled: finds_samples.then(|| SampledOutputs::new(network, experiment.start)),
             extrapolation: method.hold.make(context),

@@ -171,7 +171,7 @@ pub(crate) struct Spin {
 
 impl Spin {
     const LEAST: Duration = Duration::from_micros(1);
-    const MOST: Duration = Duration::from_micros(50);
+    const MOST: Duration = Duration::from_micros(200);
     const RETRY: u32 = 16;
 
     /// With a core for each side; else the other side could not answer meanwhile.

@@ -3,68 +3,15 @@
 #![cfg(target_os = "linux")]
 
 use crate::lab::{Lab, Ran};
+use crate::trap::{
+    AFTER_EVERY_STEP, AT_THE_END, IN_A_STEP, IN_INITIALIZATION, MARK, SYSTEM, WHEN_FREED, everything_is_kept,
+    living, run, trap_in,
+};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A trap between healthy neighbours, steps of 0.1 s.
-const SYSTEM: &str = r#"[simulation]
-stop = 1.0
-step = 0.1
-[subsystems.before]
-fmu = "healthy"
-[subsystems.trap]
-fmu = "trap"
-parameters = { fault = FAULT, place = PLACE }
-[subsystems.zafter]
-fmu = "healthy"
-[[connections]]
-from = "before.x"
-to = "trap.u"
-convert_units = false
-[[connections]]
-from = "trap.x"
-to = "zafter.u"
-convert_units = false
-[inputs]
-"before.u" = 1.0
-"#;
-
-const IN_INITIALIZATION: u8 = 1;
-const IN_A_STEP: u8 = 2;
-const AT_THE_END: u8 = 3;
-const WHEN_FREED: u8 = 4;
-const AFTER_EVERY_STEP: u8 = 5;
-
 fn trap(fault: u8, place: u8) -> Lab {
-    let system = SYSTEM.replace("FAULT", &fault.to_string()).replace("PLACE", &place.to_string());
-    let lab = Lab::with(&system);
-    lab.place("integrator2", "healthy");
-    lab.place("trap2", "trap");
-    std::fs::create_dir(lab.dir.join("tmp")).unwrap();
-    lab
-}
-
-fn run(lab: &Lab, options: &[&str]) -> (Ran, Duration) {
-    let arguments = [&["run", "system.toml", "--output-dir", "out", "--overwrite"], options].concat();
-    let begun = Instant::now();
-    let output = lab.command(&arguments).env("TMPDIR", lab.dir.join("tmp")).output().unwrap();
-    (Ran::new(output), begun.elapsed())
-}
-
-/// Rows up to 0.5 s, a summary that says `failed`, no temporary folder.
-#[track_caller]
-fn everything_is_kept(lab: &Lab, ran: &Ran, words: &[&str], rows: usize) {
-    for word in words {
-        assert!(ran.err.contains(word), "`{word}` in\n{}", ran.err);
-    }
-    assert_eq!(lab.results().column("time").len(), rows, "{}", ran.err);
-    assert!(lab.energy().rows.len() + 1 >= rows);
-    let summary = lab.summary();
-    assert_eq!(summary["outcome"], "failed", "{}", ran.err);
-    assert_eq!(summary["verdict"]["word"], "unreliable");
-    assert_eq!(summary["failure"]["subsystem"], "trap", "{}", summary["failure"]);
-    assert!(ran.err.contains(summary["error"].as_str().unwrap()), "{}", ran.err);
-    assert_eq!(std::fs::read_dir(lab.dir.join("tmp")).unwrap().count(), 0, "temporary folders");
+    trap_in(SYSTEM, fault, place)
 }
 
 #[test]
@@ -184,16 +131,10 @@ fn signals_end_a_run_whose_fmu_hangs() {
 fn processes_that_an_fmu_starts_end_with_the_run() {
     for (fault, code) in [(15, 0), (16, 5)] {
         let lab = trap(fault, IN_A_STEP);
-        let marked = format!("POWERBOND_TEST_MARK={}", lab.dir.display());
         let mut command = lab.command(&["run", "system.toml", "--output-dir", "out"]);
-        let ran = Ran::new(command.env("POWERBOND_TEST_MARK", &lab.dir).output().unwrap());
+        let ran = Ran::new(command.env(MARK, &lab.dir).output().unwrap());
         assert_eq!(ran.code, code, "{}", ran.err);
-        let processes = std::fs::read_dir("/proc").unwrap().flatten();
-        let left = processes.filter(|p| {
-            let environment = std::fs::read(p.path().join("environ")).unwrap_or_default();
-            environment.split(|b| *b == 0).any(|entry| entry == marked.as_bytes())
-        });
-        assert_eq!(left.count(), 0, "fault {fault}");
+        assert_eq!(living(&lab), 0, "fault {fault}");
     }
 }
 
@@ -219,27 +160,18 @@ fn an_fmu_that_makes_files_unwritable_loses_no_row() {
 fn a_worker_dies_with_its_supervisor() {
     let lab = trap(9, IN_A_STEP);
     let mut command = lab.command(&["run", "system.toml", "--output-dir", "out"]);
-    let mut run = command.env("POWERBOND_TEST_MARK", &lab.dir).stderr(Stdio::null()).spawn().unwrap();
-    let marked = format!("POWERBOND_TEST_MARK={}", lab.dir.display());
-    let living = || {
-        let processes = std::fs::read_dir("/proc").unwrap().flatten();
-        let ours = processes.filter(|p| {
-            let environment = std::fs::read(p.path().join("environ")).unwrap_or_default();
-            environment.split(|b| *b == 0).any(|entry| entry == marked.as_bytes())
-        });
-        ours.count()
-    };
+    let mut run = command.env(MARK, &lab.dir).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
-    while living() < 2 && begun.elapsed() < Duration::from_secs(10) {
+    while living(&lab) < 2 && begun.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(10));
     }
     run.kill().unwrap();
     run.wait().unwrap();
     let killed = Instant::now();
-    while living() > 0 && killed.elapsed() < Duration::from_secs(2) {
+    while living(&lab) > 0 && killed.elapsed() < Duration::from_secs(2) {
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert_eq!(living(), 0);
+    assert_eq!(living(&lab), 0);
 }
 
 /// The files are those of a run without a worker, bit for bit.
@@ -418,12 +350,7 @@ fn a_worker_may_be_killed_at_any_time() {
     for n in 0..12 {
         let mut command =
             lab.command(&["run", "system.toml", "-s", "1e-5", "--output-dir", "out", "--overwrite"]);
-        let run = command
-            .env("POWERBOND_TEST_MARK", &mark)
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let run = command.env(MARK, &mark).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         std::thread::sleep(Duration::from_millis(20 + 25 * n + (dice >> 33) % 25));
         let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", run.id()));

@@ -34,5 +34,6 @@ mod scenario;
 mod signals;
 mod silence;
 mod stability;
+mod trap;
 mod tune;
 mod verdict;

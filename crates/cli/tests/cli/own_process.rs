@@ -3,6 +3,10 @@
 #![cfg(target_os = "linux")]
 
 use crate::lab::{Lab, Ran, edit};
+use crate::trap::{
+    AT_THE_END, IN_A_STEP, IN_INITIALIZATION, MARK, SYSTEM, WHEN_FREED, everything_is_kept, living, run,
+    trap_in,
+};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -130,80 +134,13 @@ monitors = ["richardson"]
     });
 }
 
-const SYSTEM: &str = r#"[simulation]
-stop = 1.0
-step = 0.1
-[subsystems.before]
-fmu = "healthy"
-[subsystems.trap]
-fmu = "trap"
-process = "own"
-parameters = { fault = FAULT, place = PLACE }
-[subsystems.zafter]
-fmu = "healthy"
-[[connections]]
-from = "before.x"
-to = "trap.u"
-convert_units = false
-[[connections]]
-from = "trap.x"
-to = "zafter.u"
-convert_units = false
-[inputs]
-"before.u" = 1.0
-"#;
-
-const IN_INITIALIZATION: u8 = 1;
-const IN_A_STEP: u8 = 2;
-const AT_THE_END: u8 = 3;
-const WHEN_FREED: u8 = 4;
-
 /// A trap in a process of its own, between healthy neighbours that share one.
+fn system() -> String {
+    edit(SYSTEM, "fmu = \"trap\"", "fmu = \"trap\"\nprocess = \"own\"")
+}
+
 fn trap(fault: u8, place: u8) -> Lab {
-    let system = SYSTEM.replace("FAULT", &fault.to_string()).replace("PLACE", &place.to_string());
-    let lab = Lab::with(&system);
-    lab.place("integrator2", "healthy");
-    lab.place("trap2", "trap");
-    std::fs::create_dir(lab.dir.join("tmp")).unwrap();
-    lab
-}
-
-/// Runs it; nothing that it started lives on.
-#[track_caller]
-fn run(lab: &Lab, options: &[&str]) -> (Ran, Duration) {
-    let arguments = [&["run", "system.toml", "--output-dir", "out", "--overwrite"], options].concat();
-    let begun = Instant::now();
-    let mut command = lab.command(&arguments);
-    command.env("TMPDIR", lab.dir.join("tmp")).env("POWERBOND_TEST_MARK", &lab.dir);
-    let output = command.output().unwrap();
-    let elapsed = begun.elapsed();
-    assert_eq!(living(lab), 0, "{}", String::from_utf8_lossy(&output.stderr));
-    (Ran::new(output), elapsed)
-}
-
-/// Processes of a lab.
-fn living(lab: &Lab) -> usize {
-    let marked = format!("POWERBOND_TEST_MARK={}", lab.dir.display());
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let ours = processes.filter(|p| {
-        let environment = std::fs::read(p.path().join("environ")).unwrap_or_default();
-        environment.split(|b| *b == 0).any(|entry| entry == marked.as_bytes())
-    });
-    ours.count()
-}
-
-#[track_caller]
-fn everything_is_kept(lab: &Lab, ran: &Ran, words: &[&str], rows: usize) {
-    for word in words {
-        assert!(ran.err.contains(word), "`{word}` in\n{}", ran.err);
-    }
-    assert_eq!(lab.results().column("time").len(), rows, "{}", ran.err);
-    let summary = lab.summary();
-    assert_eq!(summary["outcome"], "failed", "{}", ran.err);
-    assert_eq!(summary["verdict"]["word"], "unreliable");
-    assert_eq!(summary["failure"]["subsystem"], "trap", "{}", summary["failure"]);
-    assert!(ran.err.contains(summary["error"].as_str().unwrap()), "{}", ran.err);
-    assert_eq!(std::fs::read_dir(lab.dir.join("tmp")).unwrap().count(), 0, "temporary folders");
+    trap_in(&system(), fault, place)
 }
 
 #[test]
@@ -308,7 +245,7 @@ fn signals_and_the_end_of_the_run_reach_everybody() {
     for (signal, code) in [("INT", Some(130)), ("TERM", Some(143)), ("KILL", None)] {
         let lab = trap(9, IN_A_STEP);
         let mut command = lab.command(&["run", "system.toml", "--output-dir", "out"]);
-        command.env("POWERBOND_TEST_MARK", &lab.dir).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env(MARK, &lab.dir).stdout(Stdio::null()).stderr(Stdio::null());
         let mut run = command.spawn().unwrap();
         let begun = Instant::now();
         while living(&lab) < 3 && begun.elapsed() < Duration::from_secs(10) {
@@ -330,8 +267,9 @@ fn signals_and_the_end_of_the_run_reach_everybody() {
 #[test]
 fn mistakes_are_told_with_their_line() {
     let check = |line: &str, wanted: &str| {
-        let lab =
-            Lab::with(&edit(SYSTEM, "process = \"own\"", line).replace("FAULT", "0").replace("PLACE", "0"));
+        let lab = Lab::with(
+            &edit(&system(), "process = \"own\"", line).replace("FAULT", "0").replace("PLACE", "0"),
+        );
         lab.place("integrator2", "healthy");
         lab.place("trap2", "trap");
         let ran = lab.powerbond(&["check", "system.toml"]);
@@ -349,7 +287,7 @@ fn mistakes_are_told_with_their_line() {
 #[test]
 fn an_fmu_that_cannot_be_loaded_is_refused_alike() {
     let refused = |process: &str| {
-        let lab = Lab::with(&edit(SYSTEM, "own", process).replace("FAULT", "0").replace("PLACE", "0"));
+        let lab = Lab::with(&edit(&system(), "own", process).replace("FAULT", "0").replace("PLACE", "0"));
         lab.place("integrator2", "healthy");
         lab.place("trap2", "trap");
         lab.write("trap/binaries/linux64/trap2.so", "no library");

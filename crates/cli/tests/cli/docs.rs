@@ -36,6 +36,11 @@ const MORE: &[&str] = &[
     "examples/pendula/README.md",
     "examples/crane/README.md",
     "examples/own-model/README.md",
+    "examples/dc-motor/README.md",
+    "examples/hydraulic-cylinder/README.md",
+    "examples/sampled-control/README.md",
+    "examples/heated-tank/README.md",
+    "docs/tutorial.md",
 ];
 
 fn page(name: &str) -> String {

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Builds the FMUs of this folder: every model.c with its model.xml becomes model.fmu, every model.py an FMU by pythonfmu.
-# Usage: sh build.sh [folder]   (the FMUs are written to that folder; default: beside this file)
+# Usage: sh build.sh [folder]: the FMUs are written to that folder, or beside this file.
 # Needs gcc (or another C compiler, as CC=clang) and zip or python3; pythonfmu where there are Python sources.
 set -eu
-cd "$(dirname "$0")"
-out=${1:-.}
+out=${1:-$(dirname "$0")}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
+cd "$(dirname "$0")"
 
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 

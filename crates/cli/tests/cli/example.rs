@@ -76,12 +76,21 @@ fn the_default_method_is_trustworthy_where_its_models_are_accurate() {
     check("pendula", "refresh.toml", "0.1", "check", 0.0, 2e-3);
 }
 
-/// The folder of an example in a lab of its own, its FMUs built by its own script.
-fn built(example: &str) -> Lab {
+/// The folder of an example in a lab of its own, without what somebody built there.
+fn copied(example: &str) -> Lab {
     let lab = Lab::new();
     for entry in std::fs::read_dir(root().join("examples").join(example)).unwrap().flatten() {
-        std::fs::copy(entry.path(), lab.dir.join(entry.file_name())).unwrap();
+        let path = entry.path();
+        if path.is_file() && path.extension().is_none_or(|ending| ending != "fmu") {
+            std::fs::copy(path, lab.dir.join(entry.file_name())).unwrap();
+        }
     }
+    lab
+}
+
+/// The same with its FMUs, made by its own script.
+fn built(example: &str) -> Lab {
+    let lab = copied(example);
     let output = std::process::Command::new("sh").arg("build.sh").current_dir(&lab.dir).output().unwrap();
     assert!(output.status.success(), "{example}: {}", String::from_utf8_lossy(&output.stderr));
     lab
@@ -113,6 +122,17 @@ fn examples_with_fmus_share_their_header_and_script() {
         for example in ["hydraulic-cylinder", "sampled-control", "heated-tank"] {
             assert!(read(example).unwrap() == first, "{example}/{file} differs from dc-motor/{file}");
         }
+    }
+}
+
+#[test]
+fn fmus_that_are_not_built_yet_are_named_with_the_script() {
+    let ran = copied("dc-motor").run(&[]);
+    assert_eq!(ran.code, 3, "{}", ran.out);
+    for part in
+        ["system.toml:11:7: ", "motor.fmu: it cannot be opened", "build.sh` builds the FMUs of this folder"]
+    {
+        assert!(ran.err.contains(part), "`{part}` in\n{}", ran.err);
     }
 }
 

@@ -5,7 +5,7 @@
 #define STATES 1
 
 enum { VOLTAGE, SPEED, CURRENT, TORQUE, RESISTANCE, INDUCTANCE, CONSTANT, COUNT };
-static const double start[COUNT] = { [RESISTANCE] = 0.5, [INDUCTANCE] = 2e-3, [CONSTANT] = 0.1 };
+static const double start[COUNT] = { [VOLTAGE] = 24, [RESISTANCE] = 0.5, [INDUCTANCE] = 2e-3, [CONSTANT] = 0.1 };
 
 static void rates(const double v[], double dx[]) {
     dx[0] = (v[VOLTAGE] - v[RESISTANCE] * v[CURRENT] - v[CONSTANT] * v[SPEED]) / v[INDUCTANCE];

@@ -15,7 +15,7 @@ class Thermostat(Fmi2Slave):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.default_experiment = DefaultExperiment(start_time=0, stop_time=3600, step_size=1)
-        self.temperature, self.target, self.integral = 20.0, 20.0, 0.0
+        self.temperature, self.target, self.integral = 20.0, 30.0, 0.0
         self.gain, self.reset_time, self.largest = 1000.0, 1200.0, 20e3
         inputs, output, parameter = Fmi2Causality.input, Fmi2Causality.output, Fmi2Causality.parameter
         fixed = Fmi2Variability.fixed

@@ -10,7 +10,7 @@
 
 enum { OPENING, POSITION, VELOCITY, PRESSURE1, PRESSURE2, FORCE, SUPPLY, VALVE, BULK, AREA1, AREA2, STROKE, DEAD, COUNT };
 static const double start[COUNT] = {
-    [PRESSURE1] = 5e6, [PRESSURE2] = 1e7, [SUPPLY] = 2e7, [VALVE] = 2e-7, [BULK] = 1.2e9,
+    [OPENING] = 0.3, [POSITION] = 0.2, [PRESSURE1] = 5e6, [PRESSURE2] = 1e7, [SUPPLY] = 2e7, [VALVE] = 2e-7, [BULK] = 1.2e9,
     [AREA1] = 2e-3, [AREA2] = 1e-3, [STROKE] = 1.0, [DEAD] = 2e-4,
 };
 

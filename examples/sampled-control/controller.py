@@ -9,7 +9,7 @@ class Controller(Fmi2Slave):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.default_experiment = DefaultExperiment(start_time=0, stop_time=6, step_size=0.01)
-        self.position, self.target, self.force = 0.0, 0.0, 0.0
+        self.position, self.target, self.force = 0.0, 1.0, 0.0
         self.stiffness, self.damping, self.period = 60.0, 30.0, 0.1
         # What it remembers; variables, so that they are part of the state that importers save.
         self.previous, self.sample = 0.0, 0.0

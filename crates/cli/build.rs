@@ -1,33 +1,14 @@
-//! Puts the library of the built-in models into the command, for `powerbond export` after `cargo install`.
-//!
-//! Cargo builds the library before the command, which depends on it, and after this script: the script only says where it will be.
-//! Release builds alone carry it; others find it in cargo's folders.
+//! Puts into the command what it is to have with it wherever it is installed.
 
-use std::env;
-use std::fs::OpenOptions;
-use std::path::{Path, PathBuf};
+#[path = "build/examples.rs"]
+mod examples;
+#[path = "build/models.rs"]
+mod models;
 
 fn main() {
-    println!("cargo::rustc-check-cfg=cfg(embedded_models)");
-    println!("cargo::rerun-if-changed=build.rs");
-    if env::var("PROFILE").is_ok_and(|profile| profile == "release")
-        && let Some(library) = library()
-    {
-        // Without a build (`cargo check --release`) nobody makes the file, but the compiler wants one.
-        let _exists_already = OpenOptions::new().write(true).create_new(true).open(&library);
-        println!("cargo::rustc-env=POWERBOND_MODELS_LIBRARY={}", library.display());
-        println!("cargo::rustc-cfg=embedded_models");
+    for file in ["build.rs", "build/examples.rs", "build/models.rs"] {
+        println!("cargo::rerun-if-changed={file}");
     }
-}
-
-/// `…/release/deps/libpowerbond_models_fmu.so`, from `…/release/build/powerbond-cli-…/out`.
-fn library() -> Option<PathBuf> {
-    let out = PathBuf::from(env::var_os("OUT_DIR")?);
-    let deps = out.ancestors().find(|folder| folder.ends_with("build"))?.parent()?.join("deps");
-    let name = match env::var("CARGO_CFG_TARGET_OS").ok()?.as_str() {
-        "windows" => "powerbond_models_fmu.dll",
-        "macos" => "libpowerbond_models_fmu.dylib",
-        _ => "libpowerbond_models_fmu.so",
-    };
-    Path::is_dir(&deps).then(|| deps.join(name))
+    examples::embed();
+    models::embed();
 }

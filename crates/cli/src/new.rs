@@ -49,8 +49,16 @@ pub fn main(arguments: &Arguments, in_process: bool) -> Result<u8, Error> {
     if let Some(name) = &arguments.example {
         let folder = arguments.output.clone().unwrap_or_else(|| PathBuf::from(name));
         let files = embedded::copy(name, &folder, arguments.overwrite)?;
+        // Examples with FMUs have their sources.
+        let build = if folder.join("build.sh").is_file() {
+            format!("sh {}/build.sh && ", folder.display())
+        } else {
+            String::new()
+        };
         let folder = folder.display();
-        print(&format!("{files} files in {folder}, its README.md first\n\nNext:  powerbond run {folder}\n"))?;
+        print(&format!(
+            "{files} files in {folder}, its README.md first\n\nNext:  {build}powerbond run {folder}\n"
+        ))?;
         return Ok(0);
     }
     let file = arguments.file()?;

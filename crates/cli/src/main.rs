@@ -44,8 +44,8 @@ struct Arguments {
 }
 
 const AFTER_HELP: &str = "\
-Start with:  powerbond new --example quarter-car
-             powerbond run quarter-car
+Start with:  powerbond new --example oscillator
+             powerbond run oscillator
 
 Exit codes:
   0 success                  6 deadline exceeded, or hung

@@ -1,7 +1,9 @@
 //! `powerbond bonds`: declared power bonds, and those that could be declared, with reasons.
 
 use crate::text::{print, say};
+use powerbond::core::network::VariableName;
 use powerbond::fmi::printable;
+use powerbond::source::At;
 use powerbond::suggest::{BondSuggestion, Interface, PortSuggestion, bonds, try_out, with_bonds};
 use powerbond::system::{Bond, MadeOf};
 use powerbond::table::write_file;
@@ -64,11 +66,13 @@ fn write(system: &System, found: &[BondSuggestion]) -> Result<(), Error> {
     write_file(path, &text, "", true)
 }
 
+fn texts<'a>(names: impl IntoIterator<Item = &'a VariableName>) -> Vec<String> {
+    names.into_iter().map(ToString::to_string).collect()
+}
+
 fn declared(bond: &Bond) -> serde_json::Value {
     let ports = bond.ports.iter().map(|port| {
-        let names = |list: &[powerbond::source::At<powerbond::core::network::VariableName>]| {
-            list.iter().map(|name| name.value.to_string()).collect::<Vec<_>>()
-        };
+        let names = |list: &[At<VariableName>]| texts(list.iter().map(|name| &name.value));
         json!({ "inputs": names(&port.inputs), "outputs": names(&port.outputs), "sign": port.sign.value, "ratio": port.ratio })
     });
     json!({ "name": bond.name.value, "ports": ports.collect::<Vec<_>>() })
@@ -86,9 +90,7 @@ fn describe(system: &System, found: &[BondSuggestion], arguments: &Arguments, wr
     for bond in &system.bonds {
         out += &format!("  {}\n", bond.name.value);
         for port in &bond.ports {
-            let names = |list: &[powerbond::source::At<powerbond::core::network::VariableName>]| {
-                list.iter().map(|name| name.value.to_string()).collect::<Vec<_>>()
-            };
+            let names = |list: &[At<VariableName>]| texts(list.iter().map(|name| &name.value));
             out += &product(&names(&port.inputs), &names(&port.outputs), port.sign.value);
         }
     }
@@ -104,10 +106,7 @@ fn describe(system: &System, found: &[BondSuggestion], arguments: &Arguments, wr
         for bond in list {
             out += &format!("  {}: {}; signs {}\n", bond.name, bond.reason, bond.signs);
             for PortSuggestion { inputs, outputs, sign, .. } in &bond.ports {
-                let names = |list: &[powerbond::core::network::VariableName]| {
-                    list.iter().map(ToString::to_string).collect::<Vec<_>>()
-                };
-                out += &product(&names(inputs), &names(outputs), *sign);
+                out += &product(&texts(inputs), &texts(outputs), *sign);
             }
         }
     }

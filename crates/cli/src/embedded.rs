@@ -45,8 +45,13 @@ pub fn copy(name: &str, folder: &Path, overwrite: bool) -> Result<usize, Error> 
         );
         return Err(Error::input(None, message));
     }
-    for (path, bytes) in example.files {
-        let path = folder.join(path);
+    for (file, bytes) in example.files {
+        let path = folder.join(file);
+        // Its commands are typed beside the copy.
+        let readme = std::str::from_utf8(bytes).ok().filter(|_| file.ends_with(".md"));
+        let readme =
+            readme.map(|text| text.replace(&format!("examples/{name}"), &folder.display().to_string()));
+        let bytes = readme.as_deref().map_or(*bytes, str::as_bytes);
         let write = || {
             std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
             let mut options = OpenOptions::new();

@@ -91,8 +91,8 @@ impl Arguments {
             return Err(Error::input(None, message));
         }
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            return Err(Error::output(folder, &std::io::ErrorKind::NotFound.into()));
+        if let Some(folder) = folder {
+            std::fs::read_dir(folder).map_err(|e| Error::output(folder, &e))?;
         }
         Ok(file)
     }
@@ -121,13 +121,15 @@ impl Arguments {
     }
 }
 
-/// By the first input of each port.
-fn responses(json: &str) -> BTreeMap<String, f64> {
+/// By the first input and output of each port.
+fn responses(json: &str) -> BTreeMap<(String, String), f64> {
     let document: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
     let bonds = document["suggested"].as_array().cloned().unwrap_or_default();
     let ports = bonds.iter().flat_map(|bond| bond["ports"].as_array().cloned().unwrap_or_default());
-    let response =
-        |port: serde_json::Value| Some((port["inputs"][0].as_str()?.to_owned(), port["response"].as_f64()?));
+    let response = |port: serde_json::Value| {
+        let name = |key: &str| port[key][0].as_str().map(str::to_owned);
+        Some(((name("inputs")?, name("outputs")?), port["response"].as_f64()?))
+    };
     ports.filter_map(response).collect()
 }
 

@@ -12,6 +12,7 @@ const PAGES: &[&str] = &[
     "docs/default-method.md",
     "docs/results.md",
     "docs/run.md",
+    "docs/bonds.md",
     "docs/verdict.md",
     "examples/quarter-car/README.md",
 ];

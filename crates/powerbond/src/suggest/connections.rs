@@ -80,20 +80,28 @@ pub fn connections(interfaces: &[Interface], fed: &BTreeSet<VariableName>) -> Ve
     }
     let order = interfaces.iter().flat_map(|i| i.inputs.iter().map(|input| i.full(&input.name)));
     let mut list: Vec<Wire> = order.filter_map(|name| found.remove(&name)).flatten().collect();
-    no_loops_of_copies(interfaces, &mut list);
+    doubt_copies(interfaces, &mut list);
     list
 }
 
-/// Two instances of the same model feed each other in both directions or in one: only the user knows.
-fn no_loops_of_copies(interfaces: &[Interface], wires: &mut [Wire]) {
+/// What instances of the same model have in common tells them not apart: whether they feed each other, and whether one output feeds
+/// the same input of all of them, only the user knows.
+fn doubt_copies(interfaces: &[Interface], wires: &mut [Wire]) {
     let origin: BTreeMap<&str, &str> =
         interfaces.iter().map(|i| (i.name.as_str(), i.origin.as_str())).collect();
+    let of = |wire: &Wire| (wire.from.clone(), origin[wire.to.subsystem.as_str()], wire.to.variable.clone());
+    let mut fed: BTreeMap<(VariableName, &str, String), usize> = BTreeMap::new();
+    wires.iter().for_each(|wire| *fed.entry(of(wire)).or_default() += 1);
     for wire in wires.iter_mut().filter(|wire| wire.certain) {
-        let (from, to) = (wire.from.subsystem.as_str(), wire.to.subsystem.as_str());
-        if origin.get(from) == origin.get(to) {
-            wire.certain = false;
-            wire.reason += "; both are the same model: which one feeds which?";
-        }
+        let doubt = if origin[wire.from.subsystem.as_str()] == origin[wire.to.subsystem.as_str()] {
+            "both are the same model: which one feeds which?"
+        } else if fed[&of(wire)] > 1 {
+            "there are several of this model: does it feed all of them?"
+        } else {
+            continue;
+        };
+        wire.certain = false;
+        wire.reason += &format!("; {doubt}");
     }
 }
 
@@ -181,7 +189,7 @@ impl<'a> Search<'a> {
             true => (self.same_meaning(place), "names that mean the same"),
         };
         let unit = |o: &Place| match (dimensions_of(self.output(*o)), dimensions_of(input)) {
-            (Some(_), Some(_)) => " and unit",
+            (Some(_), Some(_)) => " and the same unit",
             _ => "",
         };
         match found.as_slice() {

@@ -22,18 +22,10 @@ pub use write::{bond_text, with_bonds};
 use crate::Error;
 use crate::system::System;
 
-/// One line about the power bonds that a system without any could declare; none if there is nothing to say.
-pub fn undeclared(system: &System) -> Result<Option<String>, Error> {
+/// How many power bonds a system without any could declare, as far as that is certain without running anything.
+pub fn undeclared(system: &System) -> Result<usize, Error> {
     if !system.bonds.is_empty() || system.connections.len() < 2 {
-        return Ok(None);
+        return Ok(0);
     }
-    let found = bonds(system, &Interface::of(system)?).iter().filter(|bond| bond.certain).count();
-    let what = match found {
-        0 => return Ok(None),
-        1 => "1 power bond".to_owned(),
-        n => format!("{n} power bonds"),
-    };
-    Ok(Some(format!(
-        "{what} could be declared, to see whether the coupling keeps energy: `powerbond bonds` lists them"
-    )))
+    Ok(bonds(system, &Interface::of(system)?).iter().filter(|bond| bond.certain).count())
 }

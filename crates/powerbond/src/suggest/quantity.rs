@@ -129,7 +129,8 @@ pub fn quantities(signal: &Signal) -> (Vec<Quantity>, KnownFrom) {
 fn of_words(words: &[String]) -> Vec<Quantity> {
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     let turns = has(&["angular", "rotational", "rotation", "shaft", "motor"]);
-    if has(&["acceleration", "angle", "mass", "heat", "energy", "power"]) {
+    let is_mass_flow = has(&["m", "mdot"]) && has(&["flow", "flowrate"]);
+    if is_mass_flow || has(&["acceleration", "angle", "mass", "heat", "energy", "power"]) {
         vec![]
     } else if has(&["torque", "tau"]) {
         vec![Torque]
@@ -160,7 +161,7 @@ fn of_letters(words: &[String]) -> Vec<Quantity> {
         "f" | "fx" | "fy" | "fz" => vec![Force],
         "v" => vec![Velocity, Voltage],
         "vx" | "vy" | "vz" => vec![Velocity],
-        "m" | "t" => vec![Torque],
+        "m" => vec![Torque],
         "w" => vec![AngularVelocity],
         "p" => vec![Pressure],
         "q" => vec![VolumeFlow],

@@ -113,6 +113,23 @@ fn examples_with_fmus_are_as_right_as_their_verdict_says() {
     assert!(ran.code == 7 && ran.err.contains("the coupling is unstable"), "{}", ran.err);
 }
 
+/// A brake has the unit of the torque that drives the load, and is not fed by the motor for that: the system would stand still, and be
+/// called trustworthy.
+#[test]
+fn new_couples_the_motor_to_its_load_and_not_to_the_brake() {
+    let lab = built("dc-motor");
+    let made = lab.powerbond(&["new", "motor.fmu", "load.fmu", "--yes", "--output", "mine.toml"]);
+    assert_eq!(made.code, 0, "{}", made.err);
+    let text = std::fs::read_to_string(lab.dir.join("mine.toml")).unwrap();
+    assert!(text.contains("to = \"load.torque\"") && !text.contains("to = \"load.brake\""), "{text}");
+    assert!(text.contains("\n[bonds."), "{text}");
+    let ran = lab.powerbond(&["run", "mine.toml", "--output-dir", "out"]);
+    assert!(ran.code == 0 && ran.out.starts_with("TRUSTWORTHY: "), "{}{}", ran.err, ran.out);
+    // 24 V over k = 0.1 V.s, less what friction takes: 24 k/(k² + R d) rad/s.
+    let speed = *lab.results().column("load.speed").last().unwrap();
+    close(speed, 24.0 * 0.1 / (0.01 + 0.5 * 1e-4), 1e-3);
+}
+
 /// Every folder is complete by itself; what all of them have is the same in all.
 #[test]
 fn examples_with_fmus_share_their_header_and_script() {

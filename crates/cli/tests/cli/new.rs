@@ -246,7 +246,7 @@ fn an_fmu_that_crashes_in_the_trial_costs_the_trial_only() {
     assert!(compiled.unwrap().success());
     let ran = new(&lab, &["mass", "trap"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    has(&ran.err, &["warning: signs of power bonds are assumed, as a trial failed", "trap"]);
+    has(&ran.err, &["warning: a trial of the FMUs failed, and signs of power bonds are assumed: ", "trap"]);
     let text = std::fs::read_to_string(lab.dir.join("system.toml")).unwrap();
     has(&text, &["There was no trial", "[bonds.mass_trap]", "assumed"]);
     assert_eq!(lab.powerbond(&["check", "system.toml"]).code, 5);
@@ -270,6 +270,11 @@ fn what_cannot_be_is_refused_and_nothing_is_lost() {
     check(&[], 2, &["<FMUS>"]);
     check(&["--example", "quarter-cra"], 3, &["Did you mean `quarter-car`?"]);
     check(&["mass", "--list"], 2, &["cannot be used with"]);
+    // What does not start here may start elsewhere: the file is written, and nothing is hidden.
+    part(&lab, "far", ("force", "N"), ("velocity", "m/s"), "1");
+    std::fs::rename(lab.dir.join("far/binaries/linux64"), lab.dir.join("far/binaries/win64")).unwrap();
+    check(&["far", "-o", "far.toml"], 0, &["warning: a trial of the FMUs failed: ", "win64"]);
+    assert!(lab.dir.join("far.toml").is_file());
     // One FMU alone is a system, too, and a folder gets a `system.toml`.
     std::fs::create_dir(lab.dir.join("alone")).unwrap();
     let ran = new(&lab, &["mass", "--output", "alone"]);

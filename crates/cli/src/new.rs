@@ -97,28 +97,38 @@ impl Arguments {
         Ok(file)
     }
 
-    /// Finds the signs of bonds in a process of its own: whatever FMUs do there, a file is written. The exit code if the user stopped it.
+    /// Finds the signs of bonds, or only whether FMUs start, in a process of its own: whatever FMUs do there, a file is written. The exit
+    /// code if the user stopped it.
     fn trial(&self, draft: &mut Draft, in_process: bool) -> Result<Option<u8>, Error> {
-        if draft.bonds().is_empty() || self.no_trial {
-            if !draft.bonds().is_empty() {
-                draft.not_tried("with `--no-trial`");
-            }
+        if self.no_trial {
+            draft.not_tried("with `--no-trial`");
             return Ok(None);
         }
         let folder = PrivateFolder::new().map_err(|e| Error::input(None, e.to_string()))?;
         let system = folder.path().join("trial.toml");
         std::fs::write(&system, draft.text_for_trial()?).map_err(|e| Error::output(&system, &e))?;
-        let words = ["bonds".into(), system.into_os_string(), "--json".into()];
+        let has_bonds = !draft.bonds().is_empty();
+        let verb = if has_bonds { "bonds" } else { "check" };
+        let words = [verb.into(), system.into_os_string(), "--json".into()];
         match contain::ask(in_process, &words, folder.path(), TRIAL)? {
-            contain::Answer::Text(json) => draft.learn(&responses(&json))?,
+            contain::Answer::Text(json) if has_bonds => draft.learn(&responses(&json))?,
+            contain::Answer::Text(_) => {}
             contain::Answer::Stopped(code) => return Ok(Some(code)),
             contain::Answer::Failed(why) => {
-                say("warning", format!("signs of power bonds are assumed, as a trial failed: {why}"));
-                draft.not_tried(&why);
+                let why = without_place(&why);
+                let signs = if has_bonds { ", and signs of power bonds are assumed" } else { "" };
+                say("warning", format!("a trial of the FMUs failed{signs}: {why}"));
+                draft.not_tried(why);
             }
         }
         Ok(None)
     }
+}
+
+/// Without the place in the file of the trial, which is gone.
+fn without_place(why: &str) -> &str {
+    let place = why.split_once("trial.toml:").and_then(|(_, rest)| rest.split_once(": "));
+    place.map_or(why, |(_, rest)| rest)
 }
 
 /// By the first input and output of each port.

@@ -59,14 +59,16 @@ pub fn try_out(system: &System, bonds: &mut [BondSuggestion]) -> Result<Vec<Stri
 /// All outputs of a member at one time after the other.
 type Path = Vec<Vec<f64>>;
 
+/// A member, and its pushed input with the bits of the value that it was given.
+type Push = (usize, Option<(usize, u64)>);
+
 /// What was tried so far.
 struct Lab<'a> {
     network: &'a Network,
     setup: Setup,
     /// All inputs at the start.
     start: Vec<f64>,
-    /// By member, and by the pushed input and the value it was given.
-    paths: BTreeMap<(usize, Option<(usize, u64)>), Option<Path>>,
+    paths: BTreeMap<Push, Option<Path>>,
     troubles: Vec<String>,
 }
 

@@ -82,6 +82,11 @@ impl Draft {
         let mut out = comment(&about);
         out += &format!("[subsystems.{}]\n", key(&member.name));
         out += &format!("fmu = {}\n", quoted(&path_in_file(&member.path, &self.file)?));
+        let tolerance = description.default_experiment.tolerance.filter(|t| *t > 0.0 && t.is_finite());
+        if let Some(tolerance) = tolerance {
+            let line = format!("options = {{ tolerance = {tolerance:?} }}");
+            out += &format!("# {}", with_remark(&line, "of its own solver: its default experiment"));
+        }
         let parameters: Vec<&Variable> = description.variables.iter().filter(|v| is_parameter(v)).collect();
         let lines: Vec<String> = parameters.iter().filter_map(|v| parameter(description, v)).collect();
         if !lines.is_empty() {

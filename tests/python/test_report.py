@@ -98,6 +98,31 @@ def test_dragging_zooms_all_plots_and_a_double_click_shows_everything(run):
         assert page.complaints() == []
 
 
+def test_what_the_default_method_did_is_a_strip_over_time(tmp_path):
+    """Every coupled input has a row, coloured by the order of its hold; `summary.json` has the same shares."""
+    folder = tmp_path / "run"
+    powerbond("run", ROOT / "examples/quarter-car-fd", "--tolerance", "1e-3", "--output-dir", folder, "--report", "--quiet")
+    choices = json.loads((folder / "summary.json").read_text())["choices"]["inputs"]
+    with Page((folder / "report.html").as_uri(), width=480) as page:
+        titles = page.evaluate("[...document.querySelectorAll('#plots h3')].map((h) => h.textContent)")
+        assert "How inputs were held, step by step" in titles
+        holder = "document.querySelectorAll('#plots .plot')[%d]" % titles.index("How inputs were held, step by step")
+        found = page.evaluate("""(() => {
+            const canvas = %s.querySelector('canvas');
+            const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+            const wanted = getComputedStyle(document.documentElement).getPropertyValue('--c0').trim();
+            const [r, g, b] = [1, 3, 5].map((k) => parseInt(wanted.slice(k, k + 2), 16));
+            let n = 0;
+            for (let i = 0; i < data.length; i += 4) n += data[i] === r && data[i + 1] === g && data[i + 2] === b;
+            return n;
+        })()""" % holder)
+        # Order 2 has the colour c0; most of the time is held with it.
+        assert max(choice["orders"][2] for choice in choices) > 0.5 and found > 1000, (choices, found)
+        assert visible(page) == page.evaluate("powerbondReport.plots.length")
+        assert overlaps(page) == []
+        assert page.complaints() == []
+
+
 def test_a_variable_is_drawn_when_it_is_chosen(run):
     with Page((run / "report.html").as_uri()) as page:
         before = page.evaluate("powerbondReport.plots.length")

@@ -8,7 +8,7 @@ use crate::rounding;
 use crate::status::{MISSING, NOT_ALLOWED, OK};
 use crate::trace::{Call as Traced, Marks};
 use crate::{fmi1, fmi2, fmi3};
-use powerbond_core::subsystem::Inputs;
+use powerbond_core::subsystem::{Inputs, Span};
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_int, c_void};
 
@@ -35,6 +35,8 @@ impl Stepped {
 /// A part of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
+    /// It is no time for a step: nothing was called.
+    State,
     Inputs,
     Step,
     Outputs,
@@ -367,50 +369,62 @@ impl Calls {
     }
 
     /// The three calls of an uneventful step at once. Returns the first call that did not answer OK, and its answer.
+    ///
+    /// Everything is read just before it is used: what lives across a call of the FMU costs a register, or memory.
     #[inline(always)]
     pub fn set_step_get(
         &self,
         inputs: (&[u32], &[f64]),
-        (t, h, is_final): (f64, f64, bool),
+        span: &Span,
+        is_final: impl FnOnce(f64) -> bool,
         outputs: (&[u32], &mut [f64]),
     ) -> Result<(), (Stage, c_int)> {
-        // The FMU takes the lengths on trust. Messages with the numbers would cost every step.
-        assert!(inputs.0.len() == inputs.1.len(), "wrong number of inputs");
-        assert!(outputs.0.len() == outputs.1.len(), "wrong number of outputs");
         // Setting and getting are allowed wherever a step is, and no call that returns OK leads away from there.
-        if !self.life.allows(Call::Step) {
-            return Err((Stage::Inputs, NOT_ALLOWED));
+        if self.state() != State::Step {
+            return Err((Stage::State, NOT_ALLOWED));
         }
-        let expect = |code: c_int, stage: Stage| if code == OK { Ok(()) } else { Err((stage, code)) };
-        let trace = self.trace;
-        let done = each!(self, instance => (|| {
+        each!(self, instance => {
+            // The FMU takes the lengths on trust. Messages with the numbers would cost every step.
+            assert!(inputs.0.len() == inputs.1.len(), "wrong number of inputs");
             if !inputs.0.is_empty() {
-                trace.begin(Traced::Set);
-                expect(instance.set_reals(inputs.0, inputs.1), Stage::Inputs)?;
+                self.trace.begin(Traced::Set);
+                let code = instance.set_reals(inputs.0, inputs.1);
+                if code != OK {
+                    return Err(self.failed(Stage::Inputs, code));
+                }
             }
-            trace.begin_step(t);
-            expect(instance.step(t, h, is_final), Stage::Step)?;
+            self.trace.begin_step(span.start);
+            let code = instance.step(span.start, span.h, is_final(span.start));
+            if code != OK {
+                return Err(self.failed(Stage::Step, code));
+            }
+            assert!(outputs.0.len() == outputs.1.len(), "wrong number of outputs");
             if !outputs.0.is_empty() {
-                trace.begin(Traced::Get);
-                expect(instance.get_reals(outputs.0, outputs.1), Stage::Outputs)?;
+                self.trace.begin(Traced::Get);
+                let code = instance.get_reals(outputs.0, outputs.1);
+                if code != OK {
+                    return Err(self.failed(Stage::Outputs, code));
+                }
             }
-            Ok(())
-        })());
+        });
         self.keep_mode();
-        trace.end();
-        if let Err((stage, code)) = done {
-            self.note(stage, code);
-        }
-        done
+        self.trace.end();
+        Ok(())
     }
 
+    /// After a call that did not answer OK.
     #[cold]
-    fn note(&self, stage: Stage, code: c_int) {
+    #[inline(never)]
+    fn failed(&self, stage: Stage, code: c_int) -> (Stage, c_int) {
+        self.keep_mode();
+        self.trace.end();
         match stage {
+            Stage::State => {}
             Stage::Inputs => self.life.after(Call::Set, code),
             Stage::Step => self.life.after(Call::Step, self.last_step().code),
             Stage::Outputs => self.life.after(Call::Get, code),
         }
+        (stage, code)
     }
 
     /// What the last step came to, if it was not simply OK.

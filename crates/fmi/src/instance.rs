@@ -426,10 +426,10 @@ impl FmuSubsystem {
     fn advance_now(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
         if let Some(Direct { inputs, outputs }) = &self.direct
             && (u.slope.is_empty() || !self.follows)
-            && self.machine.state() == State::Step
         {
-            let step = (span.start, span.h, self.stepper.is_final(span.start));
-            let answer = self.machine.calls.set_step_get((inputs, u.value), step, (outputs, y));
+            let is_final = |t| self.stepper.is_final(t);
+            let calls = &self.machine.calls;
+            let answer = calls.set_step_get((inputs, u.value), &span, is_final, (outputs, y));
             return match answer {
                 Ok(()) => {
                     self.time = span.end;
@@ -472,6 +472,7 @@ impl FmuSubsystem {
     ) -> Result<Advance, SubsystemError> {
         let machine = &self.machine;
         let code = match stage {
+            Stage::State => return self.advance_in_calls(span, u, y),
             Stage::Inputs => {
                 machine.check(code, machine.calls.names().set_real)?;
                 machine.calls.step(span.start, span.h, self.stepper.is_final(span.start))

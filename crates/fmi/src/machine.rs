@@ -18,9 +18,10 @@ const UPDATE: &str = "fmi3UpdateDiscreteStates";
 pub(crate) struct Machine {
     pub calls: Calls,
     warnings: Cell<u64>,
-    steps: Cell<u32>,
-    /// The first steps that are guarded.
-    guarded: u32,
+    /// Steps until it is looked at again what they do to others.
+    unseen: Cell<u32>,
+    /// How many of the next steps are guarded.
+    guarded: Cell<u32>,
     /// Something was found to be changed by its steps: all of them are guarded.
     is_guarded: Cell<bool>,
     /// The FMU ended the simulation at an event.
@@ -33,8 +34,8 @@ impl Machine {
         Machine {
             calls,
             warnings: Cell::new(0),
-            steps: Cell::new(0),
-            guarded,
+            unseen: Cell::new(0),
+            guarded: Cell::new(guarded),
             is_guarded: Cell::new(false),
             terminated: Cell::new(false),
         }
@@ -104,19 +105,33 @@ impl Machine {
     /// about every second. Traps of exceptions are looked for in every 64th step.
     #[inline(always)]
     pub fn guards_step(&self) -> bool {
-        let step = self.steps.get();
-        self.steps.set(step.wrapping_add(1));
-        if step & 63 == 0 {
-            self.calls.restore_mode();
+        match self.unseen.get() {
+            0 => self.looks(),
+            unseen => {
+                self.unseen.set(unseen - 1);
+                false
+            }
         }
-        step < self.guarded || self.is_guarded.get()
+    }
+
+    #[cold]
+    fn looks(&self) -> bool {
+        self.calls.restore_mode();
+        let guarded = self.guarded.get();
+        self.guarded.set(guarded.saturating_sub(1));
+        let is_guarded = guarded > 0 || self.is_guarded.get();
+        self.unseen.set(if is_guarded { 0 } else { 63 });
+        is_guarded
     }
 
     /// Says what the FMU changed for everybody, once of everything.
     pub fn remark(&self, call: Call, changes: &[Change]) {
         // Handlers of faults stay, so that there is nothing to look for again.
         let undone = changes.iter().any(|change| *change != Change::Faults);
-        self.is_guarded.set(self.is_guarded.get() || undone);
+        if undone {
+            self.is_guarded.set(true);
+            self.unseen.set(0);
+        }
         for change in changes {
             self.calls.environment().remark(&change.to_string());
         }

@@ -8,37 +8,43 @@ const CONTROL: u32 = 0xFFC0;
 #[cfg(target_arch = "x86_64")]
 const DEFAULT: u32 = 0x1F80;
 
-/// Whether results are rounded to nearest and small ones are kept, seen from four additions.
+/// Two numbers, and what is added to them in turn.
+#[cfg(target_arch = "x86_64")]
+#[repr(align(16))]
+struct Sums([[f64; 2]; 3]);
+
+#[cfg(target_arch = "x86_64")]
+static SUMS: Sums = {
+    const E: f64 = 0.75 * f64::EPSILON;
+    const M: f64 = f64::MIN_POSITIVE;
+    Sums([[1.0, 1.25 * M], [E, -M], [-E, M]])
+};
+
+/// Whether results are rounded to nearest and small ones are kept, seen from two pairs of sums.
 ///
-/// Reading the control register waits for all arithmetic before it, 9 ns, as long as a light step; additions with known results run
-/// beside everything else, 1 ns. With ε = 2⁻⁵² and the smallest normal number m: 1 + ε/4 is 1 unless results are rounded up;
-/// 1 + 3ε/4 is 1 + ε unless they are rounded down or to zero; (5m/4 − m) + m is 5m/4 unless denormal results or operands are zero.
+/// Reading the control register waits for all arithmetic before it, 9 ns, as long as a light step; sums with known results run
+/// beside everything else, 1 ns. With ε = 2⁻⁵² and the smallest normal number m: (1 + 3ε/4) − 3ε/4 is 1 if both are rounded to
+/// nearest, 1 + ε if up, 1 − ε if down and 1 − ε/2 if to zero; (5m/4 − m) + m is 5m/4 unless denormal results or operands are zero.
 /// Traps of exceptions are not seen: see [`restore`].
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn is_default() -> bool {
-    const M: f64 = f64::MIN_POSITIVE;
-    let (mut up, mut down, mut small) = (1.0f64, 1.0f64, 1.25 * M);
-    // Safety: additions of numbers in registers. No FMI rule: no FMU is called.
+    let same: u32;
+    // Safety: reads the three pairs, which are aligned. No FMI rule: no FMU is called.
     unsafe {
         std::arch::asm!(
-            "addsd {up}, {quarter}",
-            "addsd {down}, {three}",
-            "subsd {small}, {m}",
-            "addsd {small}, {m}",
-            up = inout(xmm_reg) up,
-            down = inout(xmm_reg) down,
-            small = inout(xmm_reg) small,
-            quarter = in(xmm_reg) 0.25 * f64::EPSILON,
-            three = in(xmm_reg) 0.75 * f64::EPSILON,
-            m = in(xmm_reg) M,
-            options(nomem, nostack, preserves_flags),
+            "movapd {sums}, [{table}]",
+            "addpd {sums}, [{table} + 16]",
+            "addpd {sums}, [{table} + 32]",
+            "pcmpeqd {sums}, [{table}]",
+            "pmovmskb {same:e}, {sums}",
+            table = in(reg) SUMS.0.as_ptr(),
+            sums = out(xmm_reg) _,
+            same = lateout(reg) same,
+            options(readonly, nostack, preserves_flags),
         );
     }
-    let wrong = (up.to_bits() ^ 1f64.to_bits())
-        | (down.to_bits() ^ (1.0 + f64::EPSILON).to_bits())
-        | (small.to_bits() ^ (1.25 * M).to_bits());
-    wrong == 0
+    same == 0xFFFF
 }
 
 /// Brings the default mode back if something changed it, traps included; whether it did.

@@ -12,6 +12,8 @@ use crate::session::{Done, Output, Session, State};
 use crate::source::At;
 use crate::system::{Repeats, System, Verify};
 use crate::table::{Field, Writer};
+use powerbond_core::estimator::ErrorEstimator;
+use powerbond_core::network::Network;
 use powerbond_core::observe::{Both, EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
 use powerbond_core::subsystem::ValueKind;
@@ -126,6 +128,7 @@ fn once(system: &System, output: Output, observer: &mut dyn Observer) -> Result<
     let fields = results_fields(session.assembled());
     let rates = |own: &Option<OwnSteps>| own.as_ref().map_or_else(|| [].into(), OwnSteps::rates);
     let sub_steps = session.assembled().own.iter().map(rates).collect();
+    let noise = noise(session.assembled().engine.network(), session.assembled().engine.driving());
     let mut done = session.finish()?;
     if !finished || done.error.is_some() {
         return Ok(done);
@@ -138,7 +141,7 @@ fn once(system: &System, output: Output, observer: &mut dyn Observer) -> Result<
         None => finer_runs(
             system,
             by,
-            &Coarse { trail, sub_steps, outputs, fields, memory },
+            &Coarse { trail, sub_steps, outputs, noise, fields, memory },
             &mut done,
             observer,
         )?,
@@ -153,10 +156,25 @@ struct Coarse {
     trail: Trail,
     sub_steps: Vec<Arc<[(f64, f64)]>>,
     outputs: Vec<(usize, String)>,
+    /// What was found to be noise of every output of the system, in its unit.
+    noise: Vec<f64>,
     /// Columns of the recorded variables.
     fields: Vec<Field>,
     /// Tables are kept in memory.
     memory: bool,
+}
+
+/// The noise of outputs, as far as inputs tell that have no other source: a finer run has the same, so that no difference shows it.
+fn noise(network: &Network, driving: Option<&dyn ErrorEstimator>) -> Vec<f64> {
+    let mut found = vec![0.0_f64; network.n_outputs];
+    let inputs = driving.map_or(&[][..], |estimator| estimator.diagnostics().noise);
+    for (i, &noise) in inputs.iter().enumerate() {
+        let mut sources = network.wiring.sources(i);
+        if let (Some((output, gain)), None) = (sources.next(), sources.next()) {
+            found[output] = found[output].max(noise / gain.abs());
+        }
+    }
+    found
 }
 
 /// The same run in halves and, if that is wanted, in quarters.
@@ -167,7 +185,7 @@ fn finer_runs(
     done: &mut Done,
     observer: &mut dyn Observer,
 ) -> Result<Verification, Error> {
-    let Coarse { trail, sub_steps, outputs, fields, memory } = coarse;
+    let Coarse { trail, sub_steps, outputs, noise, fields, memory } = coarse;
     let memory = *memory;
     let mut system = system.clone();
     system.simulation.real_time = None;
@@ -233,14 +251,17 @@ fn finer_runs(
         Some(why) => Verification::failed(by, why),
         None => {
             let (mut errors, mut constant) = (Vec::new(), Vec::new());
-            for (k, (_, name)) in outputs.iter().enumerate() {
-                match (halves.difference(k), next.as_ref().map(|next| next.difference(k))) {
-                    (None, _) | (_, Some(None)) => constant.push(name.clone()),
-                    (Some(d), None) => errors.push(OutputError::by_halves(name.clone(), d)),
-                    (Some(d), Some(Some(next))) => {
-                        errors.push(OutputError::by_quarters(name.clone(), d, next));
+            for (k, (o, name)) in outputs.iter().enumerate() {
+                let (name, spread) = (name.clone(), halves.spread(k));
+                let error = match (halves.difference(k), next.as_ref().map(|next| next.difference(k))) {
+                    (None, _) | (_, Some(None)) => {
+                        constant.push(name);
+                        continue;
                     }
-                }
+                    (Some(d), None) => OutputError::by_halves(name, d),
+                    (Some(d), Some(Some(next))) => OutputError::by_quarters(name, d, next),
+                };
+                errors.push(error.with_noise(noise[*o] / spread));
             }
             Verification::of(by, errors, constant)
         }
@@ -386,11 +407,15 @@ impl<'a> Comparison<'a> {
         Comparison { coarse, next: 0, sums: vec![Sums::default(); coarse.outputs.len()], time: 0.0, own }
     }
 
+    /// The standard deviation of output `k`.
+    fn spread(&self, k: usize) -> f64 {
+        (self.sums[k].m2.max(0.0) / self.time).sqrt()
+    }
+
     /// rms of the difference of output `k` over its standard deviation; none if it is constant.
     fn difference(&self, k: usize) -> Option<f64> {
         let s = &self.sums[k];
-        let rms = |sum: f64| (sum / self.time).sqrt();
-        let (off, spread) = (rms(s.off), rms(s.m2.max(0.0)));
+        let (off, spread) = ((s.off / self.time).sqrt(), self.spread(k));
         // Below this, an output is constant and its spread is round-off.
         let moves = spread > 1e-12 * s.largest || !spread.is_finite();
         (self.time > 0.0 && moves).then(|| off / spread)

@@ -5,7 +5,7 @@ use powerbond::core::subsystem::{
     SubsystemError, Variable,
 };
 use powerbond::models::variable;
-use powerbond::{Done, Method, System};
+use powerbond::{Done, Method, System, SystemBuilder};
 
 /// What is sampled, and when: `y = gain (sin 2t − u)` every `period` from `offset` on.
 #[derive(Clone, Copy)]
@@ -77,9 +77,7 @@ impl Subsystem for Sampler {
             if !due {
                 break;
             }
-            let s = (t - span.start).max(0.0);
-            let seen = u.value[0] + s * (u.slope[0] + 0.5 * s * u.curvature[0]);
-            self.y = self.clockwork.answer(t, seen);
+            self.y = self.clockwork.answer(t, u.at(0, (t - span.start).max(0.0)));
             self.next += 1.0;
         }
         y.fill(self.y);
@@ -140,22 +138,24 @@ const STOP: f64 = 10.0;
 fn run(clockwork: Clockwork, tolerance: f64, samples: bool) -> Done {
     let mut method = Method::auto(tolerance);
     method.samples.value = samples;
+    run_with(clockwork, |builder| builder.method(method))
+}
+
+fn run_with(clockwork: Clockwork, more: impl FnOnce(SystemBuilder) -> SystemBuilder) -> Done {
     let system = System::builder()
         .subsystem("controller", Sampler::new(clockwork))
         .subsystem("plant", Lag::new())
         .connect("controller.y", "plant.u")
         .connect("plant.y", "controller.u")
-        .stop(STOP)
-        .method(method)
-        .build()
-        .expect("a sound system");
+        .stop(STOP);
+    let system = more(system).build().expect("a sound system");
     let mut session = system.start().expect("a start");
     session.run().expect("a sound run");
     session.finish().expect("the end")
 }
 
-/// The largest error of x from 5 s on, when what the first samples did that were not known yet is forgotten; it moves by about 0.6 to both sides. By hand `x → y + (x − y) e^(−t)` between samples.
-fn error(done: &Done, clockwork: Clockwork) -> f64 {
+/// The largest error of x after `from`, in s; it moves by about 0.6 to both sides. By hand `x → y + (x − y) e^(−t)` between samples.
+fn error_after(from: f64, done: &Done, clockwork: Clockwork) -> f64 {
     let [time, found] = ["time", "plant.y"].map(|name| done.table.column(name).expect("a column"));
     let (mut x, mut y, mut t, mut k) = (0.0f64, 0.0f64, 0.0f64, 0.0);
     let mut largest = 0.0f64;
@@ -168,11 +168,16 @@ fn error(done: &Done, clockwork: Clockwork) -> f64 {
         }
         x = y + (x - y) * (t - end).exp();
         t = end;
-        if end > 5.0 {
+        if end > from {
             largest = largest.max((found - x).abs());
         }
     }
     largest
+}
+
+/// When what the first samples did that were not known yet is forgotten.
+fn error(done: &Done, clockwork: Clockwork) -> f64 {
+    error_after(5.0, done, clockwork)
 }
 
 /// Round periods, others, and samplers that compute at the start of the next step: all are found, and nothing is crossed any more.
@@ -195,5 +200,36 @@ fn samples_are_found_and_steps_end_there() {
             println!("{what}\n    error {error:.1e} in {steps} steps, {crossed:.1e} in {more} without");
             assert!(error < 1e-4 && error < 0.2 * crossed, "{what}: {error}, {crossed} without");
         }
+    }
+}
+
+/// Periods that are given are met from the first sample on: the error stays within three tolerances of the range, which is about 1.2.
+#[test]
+fn given_samples_are_met_from_the_first_one_on() {
+    for (period, offset) in [(0.05, 0.0), (0.171_234_567, 0.012_345)] {
+        let clockwork = Clockwork { period, offset, gain: 2.0, late: false };
+        let found = run(clockwork, 1e-4, true);
+        let given = |samples: bool| {
+            let mut method = Method::auto(1e-4);
+            method.samples.value = samples;
+            run_with(clockwork, |builder| builder.sampled("controller", period, offset).method(method))
+        };
+        for done in [given(true), given(false)] {
+            let choice = &done.summary.choices.sampled;
+            assert_eq!((choice.len(), choice[0].period, choice[0].since), (1, period, 0.0));
+            let [exact, crossed] = [&done, &found].map(|done| error_after(0.0, done, clockwork));
+            println!("every {period} s: error {exact:.1e} with the period, {crossed:.1e} without it");
+            assert!(exact < 3.6e-4 && exact < 0.2 * crossed, "every {period} s: {exact}, {crossed}");
+        }
+    }
+}
+
+/// Constant steps that do not end at samples cross them as ever; those that do have no defect there.
+#[test]
+fn constant_steps_go_their_way_past_given_samples() {
+    let clockwork = Clockwork { period: 0.05, offset: 0.0, gain: 2.0, late: false };
+    for (step, sampled) in [(0.01, 0.05), (0.03, 0.05)] {
+        let done = run_with(clockwork, |builder| builder.sampled("controller", sampled, 0.0).step(step));
+        assert_eq!(done.summary.steps.accepted, (STOP / step).ceil() as u64);
     }
 }

@@ -7,7 +7,7 @@ use crate::step::StepView;
 ///
 /// Per input and accepted step, `mid` the mean of the input at both ends, ν its noise, ω that of the step before:
 ///
-/// `λ = max(h/(t + h), 1 − exp(−h ω/10))`, `m += λ (mid − m)`, `V += λ ((mid − m)² − V)`,
+/// `λ = max(h/(t + h), 1 − exp(−min(h ω, π)/10))`, `m += λ (mid − m)`, `V += λ ((mid − m)² − V)`,
 /// `R += λ ((max(0, |Δu| − 4ν)/h)² − R)`.
 ///
 /// It blocks growth and never shrinks: `h⁺ = min(h⁺, max(h_c, h))`. While the error norm steers, it is inert; it holds the last known
@@ -48,6 +48,9 @@ const ANGLE: f64 = 0.3;
 const SEEN: f64 = 11.0;
 /// The memory of m, V and R, in rad.
 const MEMORY: f64 = 10.0;
+/// The fastest oscillation that steps can show, in rad per step. What seems faster, as after a jump in a tiny step, would follow every
+/// change, find nothing left of it and seem faster still.
+const FASTEST: f64 = std::f64::consts::PI;
 /// An input moves if its range is so many times its noise; changes below so many times the noise are noise.
 const MOVED: f64 = 20.0;
 const NOISE: f64 = 4.0;
@@ -140,7 +143,7 @@ impl Ceiling {
             let lambda = match motion.omega() {
                 _ if self.elapsed == 0.0 => 1.0,
                 omega if crossed && omega > 0.0 => 0.0,
-                omega => share.max(-(-h * omega / MEMORY).exp_m1()),
+                omega => share.max(-(-(h * omega).min(FASTEST) / MEMORY).exp_m1()),
             };
             let middle = new - 0.5 * change;
             motion.mean += lambda * (middle - motion.mean);

@@ -5,6 +5,8 @@
 //! (clocks and announced events would), so the times are found from the steps in which outputs changed. Until they are known, the
 //! interval in which the next sample must lie is divided by steps that end in it; each sample makes it narrower.
 //!
+//! Where the times are given, nothing has to be found.
+//!
 //! At a sample the jump is no defect of the hold. Between samples a sampler does not look at its inputs, so what is wrong
 //! with them counts only in steps that end at one. Whatever changes at another time is judged as ever, and ends the belief.
 
@@ -43,6 +45,8 @@ const TESTED: f64 = 10.0;
 #[derive(Clone, Debug)]
 pub struct SampledOutputs {
     start: f64,
+    /// Steps can end wherever they are wanted to.
+    lands: bool,
     watched: Vec<Watched>,
     /// Members by places in `watched`, with their coupled inputs.
     members: Vec<SampledMember>,
@@ -62,6 +66,8 @@ struct Watched {
     moves: f64,
     period: Period,
     exact: Option<Samples>,
+    /// They were given, and not found.
+    given: bool,
     /// Round numbers that fitted were wrong.
     odd: bool,
     /// Changes show in the step after the sample.
@@ -92,8 +98,15 @@ pub struct SampledReport {
 }
 
 impl SampledOutputs {
-    /// Watches all outputs of `network` that feed something, from `start` on, in s.
-    pub fn new(network: &Network, start: f64) -> Self {
+    /// Watches outputs of `network` that feed something, from `start` on, in s: all of them, or, unless `finds`, those of members whose
+    /// samples are `given`, by their places. Steps end at samples where they can: `lands`. `None` if there is nothing to watch.
+    pub fn new(
+        network: &Network,
+        start: f64,
+        given: &[Option<Samples>],
+        finds: bool,
+        lands: bool,
+    ) -> Option<Self> {
         // Inputs by the output that feeds them; `None` where one is only a part of an input.
         let mut fed: Vec<Vec<Option<usize>>> = vec![Vec::new(); network.n_outputs];
         for i in 0..network.n_inputs {
@@ -101,17 +114,24 @@ impl SampledOutputs {
             network.wiring.sources(i).for_each(|(output, _)| fed[output].push(alone.then_some(i)));
         }
         let (mut watched, mut members) = (Vec::new(), Vec::new());
-        for member in &network.members {
+        for (s, member) in network.members.iter().enumerate() {
+            let given = given.get(s).copied().flatten();
+            if given.is_none() && !finds {
+                continue;
+            }
             let first = watched.len();
             for output in member.outputs.clone().filter(|&o| !fed[o].is_empty()) {
-                watched.push(Watched::new(output, fed[output].iter().copied().flatten().collect()));
+                let fed = fed[output].iter().copied().flatten().collect();
+                let since = given.map(|_| start);
+                let (exact, given) = (given, given.is_some());
+                watched.push(Watched { exact, given, since, ..Watched::new(output, fed) });
             }
             let inputs = member.inputs.clone().filter(|&i| network.wiring.is_coupled(i)).collect();
             if watched.len() > first {
                 members.push(SampledMember { outputs: first..watched.len(), inputs });
             }
         }
-        SampledOutputs { start, watched, members }
+        (finds || !watched.is_empty()).then_some(SampledOutputs { start, lands, watched, members })
     }
 
     /// The jump at a sample is no defect, and inputs of a sampler count at its samples only: such inputs are called held exactly.
@@ -146,7 +166,7 @@ impl SampledOutputs {
 
     /// Times after `t` at which steps have to end now.
     pub(crate) fn wanted(&self, t: f64, mut land: impl FnMut(f64)) {
-        for w in self.watched.iter().filter(|w| w.since.is_some()) {
+        for w in self.watched.iter().filter(|w| w.since.is_some() && self.lands) {
             w.wanted(t, &mut land);
         }
     }
@@ -184,6 +204,7 @@ impl Watched {
             moves: 0.0,
             period: Period::default(),
             exact: None,
+            given: false,
             odd: false,
             late: false,
             wrong: 0,
@@ -205,7 +226,14 @@ impl Watched {
         if let Some(samples) = &self.exact {
             let shown = self.shown(samples, samples.nearest(span.end));
             let near = 1e-3 * point(samples.period, shown);
-            return if (span.end - shown).abs() <= near { Place::Sample } else { Place::Between };
+            return if (span.end - shown).abs() <= near {
+                Place::Sample
+            } else if samples.after(span.start + near) < span.end - near {
+                // Steps that cannot end where they should cross it.
+                Place::Unknown
+            } else {
+                Place::Between
+            };
         }
         let (Some((from, to)), Some(period)) = (self.period.window(span.start), self.period.mean()) else {
             return Place::Unknown;
@@ -228,7 +256,8 @@ impl Watched {
                 land(self.shown(samples, last));
             }
             let next = samples.after(t + 2.0 * point);
-            let tested = (self.hits + 1.0).log2().fract() == 0.0 && t < next - 2.0 * TESTED * point;
+            let tests = !self.given && (self.hits + 1.0).log2().fract() == 0.0;
+            let tested = tests && t < next - 2.0 * TESTED * point;
             land(if tested { next - TESTED * point } else { next });
             return;
         }
@@ -266,7 +295,9 @@ impl Watched {
         let is_jump = (new - old).abs() > JUMP * (self.high - self.low);
         if !is_jump {
             self.moves += 1.0;
-            self.doubt();
+            if !self.given {
+                self.doubt();
+            }
             return;
         }
         self.jumps += 1.0;
@@ -277,6 +308,10 @@ impl Watched {
             // Nothing changed at the sample, and something did in the step after it.
             if follows && !self.late {
                 self.late = true;
+                return;
+            }
+            // What changes at other times is judged as ever.
+            if self.given {
                 return;
             }
             // The round number was wrong.

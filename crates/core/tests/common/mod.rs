@@ -246,7 +246,7 @@ pub fn policies(case: &Case<'_>) -> Policies {
     Policies {
         // As in the default method.
         ceiling: method.estimator.starts_with("jump").then(|| Ceiling::new(0..n, 1e-3, 0.0)),
-        sampled: method.estimator.starts_with("jump").then(|| SampledOutputs::new(network, 0.0)),
+        sampled: SampledOutputs::new(network, 0.0, &[], method.estimator.starts_with("jump"), true),
         identifier: method.identify.then(|| Identifier::new(network, &members, |_| true)),
         schedule: Schedule::new(network, &method.schedule, &rates),
         extrapolation,

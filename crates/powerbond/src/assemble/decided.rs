@@ -167,9 +167,11 @@ impl Coupled<'_> {
             method.ceiling.make(context, controller.may_reject()).filter(|_| !controller.is_fixed());
         method.dither = context.dither.as_ref().map(|(amplitude, _)| *amplitude);
         let ends_anywhere = !controller.is_fixed() || system.simulation.repeats.is_some();
-        let finds_samples = method.samples.value && decided.quantum.is_none() && ends_anywhere;
+        let lands = decided.quantum.is_none() && ends_anywhere;
+        let finds_samples = method.samples.value && lands;
+        let given: Vec<_> = system.subsystems.iter().map(|spec| spec.sampled).collect();
         let policies = Policies {
-            sampled: finds_samples.then(|| SampledOutputs::new(network, experiment.start)),
+            sampled: SampledOutputs::new(network, experiment.start, &given, finds_samples, lands),
             extrapolation: method.hold.make(context),
             schedule,
             correction,

@@ -216,6 +216,70 @@
     return times[at] - times[before] <= times[after] - times[at] ? before : after;
   };
 
+  const axis = { stroke: () => colour("soft"), grid: { stroke: () => colour("grid"), width: 1 }, ticks: { stroke: () => colour("line"), width: 1 }, font: "12px system-ui, sans-serif" };
+  const timeAxis = { ...axis, values: (u, list) => list.map((x) => `${digits(x, 7)} s`) };
+  const place = (parent, title) => {
+    const holder = make("div", { class: "plot" });
+    parent.append(make("h3", {}, title), holder);
+    return holder;
+  };
+  const widthOf = (holder) => Math.max(320, holder.clientWidth || 1000);
+  // A stretch that is dragged over is shown.
+  const select = (u) => {
+    if (u.select.width > 2) show(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
+    u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+  };
+  const mount = (setup, data, holder) => {
+    const plot = new uPlot(setup, data, holder);
+    hands(plot);
+    plots.push(plot);
+    plot.setScale("x", { min: view[0], max: view[1] });
+    return plot;
+  };
+
+  // Rows of coloured stretches: { label, data: [ends of stretches, values], paint: value → [name of a colour, share of the height] }.
+  const strip = (parent, title, rows, key) => {
+    rows = rows.filter((row) => row.data && row.data[0].length > 0);
+    if (rows.length === 0) return;
+    const labels = [...new Set(rows.map((row) => row.label))];
+    const holder = place(parent, title);
+    const width = widthOf(holder);
+    const [room, letters] = width < 700 ? [110, 15] : [190, 27];
+    const cut = (text) => (text.length > letters ? `…${text.slice(1 - letters)}` : text);
+    mount({
+      width, height: 44 + 20 * labels.length,
+      scales: { x: { time: false }, y: { range: [0, labels.length] } },
+      axes: [timeAxis, { ...axis, size: room, grid: { show: false }, splits: () => labels.map((_, k) => labels.length - k - 0.5), values: () => labels.map(cut) }],
+      series: [{}, { show: false }],
+      cursor: { drag: { x: true, y: false }, sync: { key: "powerbond" }, bind: { dblclick: () => null } },
+      legend: { show: false },
+      hooks: {
+        setSelect: [select],
+        draw: [(u) => {
+          u.ctx.save();
+          u.ctx.beginPath();
+          u.ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+          u.ctx.clip();
+          const high = u.bbox.height / labels.length;
+          for (const row of rows) {
+            const [times, values] = row.data;
+            const top = u.bbox.top + high * labels.indexOf(row.label) + 0.1 * high;
+            times.forEach((t, i) => {
+              const from = i ? times[i - 1] : start;
+              const painted = t >= view[0] && from <= view[1] ? row.paint(values[i]) : null;
+              if (!painted) return;
+              const [left, right] = [u.valToPos(from, "x", true), u.valToPos(t, "x", true)];
+              u.ctx.fillStyle = colour(painted[0]);
+              u.ctx.fillRect(left, top + 0.8 * high * (1 - painted[1]), right - left + 0.6, 0.8 * high * painted[1]);
+            });
+          }
+          u.ctx.restore();
+        }],
+      },
+    }, [[start, end], [null, null]], holder);
+    parent.append(make("p", { class: "hint" }, ...key.flatMap(([name, text]) => [make("span", { class: "swatch", style: `background: var(--${name})` }), `${text}   `])));
+  };
+
   // Lines: { label, points: [times, values], dash, points only }.
   const draw = (parent, title, unit, lines, options = {}) => {
     lines = lines.filter((line) => line.data && line.data[0].length > 0);
@@ -226,16 +290,14 @@
     const quantityOr = (x, u) => (u ? quantity(x, u) : digits(x));
     // Of a logarithmic axis only whole powers of ten are drawn.
     const decades = (u, list) => list.map((x) => (Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-9 ? x : null));
-    const axis = { stroke: () => colour("soft"), grid: { stroke: () => colour("grid"), width: 1 }, ticks: { stroke: () => colour("line"), width: 1 }, font: "12px system-ui, sans-serif" };
-    const holder = make("div", { class: "plot" });
-    parent.append(make("h3", {}, title), holder);
+    const holder = place(parent, title);
     const marks = options.marks ?? [];
     const setup = {
-      width: Math.max(320, holder.clientWidth || 1000),
+      width: widthOf(holder),
       height: options.height ?? 210,
       scales: { x: { time: false }, y: { distr: log ? 3 : 1, ...(options.range ? { range: options.range } : {}) } },
       axes: [
-        { ...axis, values: (u, list) => list.map((x) => `${digits(x, 7)} s`) },
+        timeAxis,
         { ...axis, ...(log ? { grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades } } : {}), size: 78, values: (u, list) => list.map((x) => (x === null ? "" : log ? logTick(x, unit) : quantityOr(Math.abs(x) < 1e-300 ? 0 : x, unit))) },
       ],
       series: [{ label: "time", value: (u, x) => (x === null ? "–" : `${digits(x, 7)} s`) },
@@ -247,10 +309,7 @@
       cursor: { dataIdx: shownAt, drag: { x: true, y: false }, sync: { key: "powerbond" }, bind: { dblclick: () => null } },
       legend: { live: true },
       hooks: {
-        setSelect: [(u) => {
-          if (u.select.width > 2) show(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
-          u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-        }],
+        setSelect: [select],
         drawClear: [(u) => {
           for (const [from, to] of marks) {
             const left = Math.max(u.valToPos(from, "x", true), u.bbox.left);
@@ -277,11 +336,7 @@
         }],
       },
     };
-    const plot = new uPlot(setup, joined, holder);
-    hands(plot);
-    plots.push(plot);
-    plot.setScale("x", { min: view[0], max: view[1] });
-    return plot;
+    return mount(setup, joined, holder);
   };
   const logTick = (x, unit) => {
     const power = Math.log10(x);
@@ -311,6 +366,20 @@
     ...(bonds.length > 1 ? [{ label: of(run, "all bonds"), data: run.energy["system.dE_sum"], hue: many ? r : bonds.length, dash: [2, 2] }] : []),
   ]));
   draw(area, "Step size", "s", runs.map((run, r) => ({ label: of(run, "step size"), data: positive(run.energy.step_size), hue: r })), { log: runs.some((r) => r.summary.step_size.min !== r.summary.step_size.max), height: 180 });
+  // What the default method did: how every input was held, what bounded the steps.
+  const MOST_ROWS = 20;
+  for (const run of runs) {
+    const ranked = [...(run.summary.choices?.inputs ?? [])].sort((a, b) => b.limited - a.limited).map((input) => input.name);
+    const names = ranked.filter((name) => `order.${name}` in run.energy).slice(0, MOST_ROWS);
+    const rows = names.flatMap((name) => [
+      { label: name, data: run.energy[`order.${name}`], paint: (x) => (x === null ? null : [["line", "c5", "c0", "c4"][Math.round(x)] ?? "c4", 1]) },
+      { label: name, data: run.energy[`given_back.${name}`], paint: (x) => (x > 0 ? ["c1", 0.3] : null) },
+    ]);
+    const bounds = { label: "bounded by the motion", data: run.energy.ceiling, paint: (x) => (x > 0 ? ["c2", 1] : null) };
+    if (rows.length) strip(area, of(run, "How inputs were held, step by step"), [...rows, bounds],
+      [["line", "order 0"], ["c5", "order 1"], ["c0", "order 2"], ["c1", "given back what it lacked"], ["c2", "the next step was bounded by the motion of inputs, not by the error norm"]]);
+    if (ranked.length > names.length && rows.length) area.append(make("p", { class: "hint" }, `The ${MOST_ROWS} inputs that limited the most steps of ${ranked.length} are shown.`));
+  }
   const errors = runs.flatMap((run, r) => Object.keys(run.energy).filter((name) => name.startsWith("error.")).map((name, k) => ({
     label: of(run, name.slice(6)), data: positive(run.energy[name]), hue: many ? r : k, dash: many ? dashes[k % 4] : undefined, name, run })));
   const above = (data, limit, from = -Infinity) => {

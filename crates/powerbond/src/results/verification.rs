@@ -61,6 +61,8 @@ pub struct OutputError {
     pub high: f64,
     /// Order of convergence, of a run in quarters.
     pub order: Option<f64>,
+    /// Noise in it, over its standard deviation: both runs have it, and the error holds it.
+    pub noise: f64,
 }
 
 /// Error of a run over its difference to the same steps in halves, and its bar: chosen on random systems with adaptive steps
@@ -80,7 +82,30 @@ impl OutputError {
     /// By halves: `error = 1.5 D`, between `D` and `2.2 D`.
     pub fn by_halves(name: String, difference: f64) -> Self {
         let d = difference;
-        OutputError { name, difference, error: ERROR * d, low: LOW * d, high: HIGH * d, order: None }
+        OutputError {
+            name,
+            difference,
+            error: ERROR * d,
+            low: LOW * d,
+            high: HIGH * d,
+            order: None,
+            noise: 0.0,
+        }
+    }
+
+    /// With noise that is `found` over the standard deviation, by which differences cannot tell its error: `found` is one to three
+    /// times its rms.
+    pub fn with_noise(self, found: f64) -> Self {
+        if !(found > 0.0 && found.is_finite()) {
+            return self;
+        }
+        OutputError {
+            error: self.error.hypot(0.5 * found),
+            high: self.high.hypot(found),
+            low: self.low.max(found / 3.0),
+            noise: found,
+            ..self
+        }
     }
 
     /// By quarters, `next` being the difference of halves and quarters: `p = log2(D/next)`, `error = D/(1 - 2^-p)`.
@@ -106,8 +131,8 @@ impl Verification {
         let worst = outputs.iter().max_by(|a, b| rank(a).total_cmp(&rank(b)));
         let finer = |worst: &OutputError| match worst.order {
             // What is left after two halvings.
-            Some(p) => worst.error * (-2.0 * p.clamp(ORDERS[0], ORDERS[1])).exp2() * AROUND[1],
-            None => FINER_SHARE * worst.difference,
+            Some(p) => worst.error * (-2.0 * p.clamp(ORDERS[0], ORDERS[1])).exp2() * AROUND[1] + worst.noise,
+            None => FINER_SHARE * worst.difference + worst.noise,
         };
         Verification {
             by: by.text(),
@@ -162,6 +187,15 @@ mod tests {
         let found = OutputError::by_quarters("y".to_owned(), 0.1, 0.3);
         assert!(found.error > 0.3 && found.low <= 0.1 && found.high >= found.error, "{found:?}");
         assert_eq!(OutputError::by_quarters("y".to_owned(), 0.0, 0.0).error, 0.0);
+    }
+
+    /// Two runs with the same noise differ by what the noise did to others only.
+    #[test]
+    fn noise_is_part_of_the_error_though_both_runs_have_it() {
+        let quiet = OutputError::by_halves("y".to_owned(), 1e-6);
+        let noisy = quiet.clone().with_noise(2e-4);
+        assert!(noisy.low <= 1e-4 && (noisy.error - 1e-4).abs() < 1e-6 && noisy.high >= 1e-4, "{noisy:?}");
+        assert_eq!(quiet.clone().with_noise(0.0), quiet);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::error::Collector;
 use crate::scenario::{Action, Event, Scenario, Value};
 use crate::source::{At, parse_name};
 use powerbond_core::network::VariableName;
+use powerbond_core::sampled::Samples;
 use powerbond_core::subsystem::Subsystem;
 use powerbond_core::suggest::hint;
 use powerbond_models::ModelSpec;
@@ -267,6 +268,11 @@ impl SystemBuilder {
     /// Sub-steps of a subsystem in a macro step.
     pub fn rate(self, name: &str, rate: u32) -> Self {
         self.with(name, |spec| spec.rate = Some(At::default(rate)))
+    }
+
+    /// A subsystem samples every `period` seconds, at `offset + n·period`: steps end there.
+    pub fn sampled(self, name: &str, period: f64, offset: f64) -> Self {
+        self.with(name, |spec| spec.sampled = Some(Samples { at: offset, period }))
     }
 
     /// The direct feed-through of a subsystem: pairs of output and input, and no others.

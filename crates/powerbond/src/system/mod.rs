@@ -16,6 +16,7 @@ use crate::scenario::Scenario;
 use crate::source::{At, Source};
 use crate::table::Format;
 use powerbond_core::network::{NameIndex, VariableName};
+use powerbond_core::sampled::Samples;
 use powerbond_core::step::LoopRules;
 use powerbond_core::time::EndRule;
 use powerbond_models::{ModelSpec, ParameterValue};
@@ -160,6 +161,8 @@ pub struct SubsystemSpec {
     pub step: Option<At<f64>>,
     /// Its feed-through, where the file says something about it.
     pub feed_through: Option<FeedThroughSpec>,
+    /// When it samples, where the file says so.
+    pub sampled: Option<Samples>,
     /// Where it runs.
     pub process: ProcessSpec,
 }
@@ -175,6 +178,7 @@ impl SubsystemSpec {
             rate: None,
             step: None,
             feed_through: None,
+            sampled: None,
             process: ProcessSpec::default(),
         }
     }

@@ -11,6 +11,7 @@ use crate::scenario::Scenario;
 use crate::source::{self, At, Node, Source, Table, parse_key, parse_name};
 use crate::table::Format;
 use powerbond_core::network::VariableName;
+use powerbond_core::sampled::Samples;
 use powerbond_core::step::LoopRules;
 use powerbond_core::suggest::hint;
 use powerbond_core::time::EndRule;
@@ -43,8 +44,19 @@ const SIMULATION: &[&str] = &[
     "scenario",
     "params",
 ];
-const SUBSYSTEM: &[&str] =
-    &["model", "fmu", "parameters", "start", "options", "rate", "step", "feed_through", "process", "host"];
+const SUBSYSTEM: &[&str] = &[
+    "model",
+    "fmu",
+    "parameters",
+    "start",
+    "options",
+    "rate",
+    "step",
+    "feed_through",
+    "sampled",
+    "process",
+    "host",
+];
 /// What may help with a line that is not valid.
 fn advice(line: &str) -> &'static str {
     match line.split(['#', ' ']).next() {
@@ -310,6 +322,7 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
         }
     };
     let feed_through = table.get("feed_through").and_then(|n| problems.keep(feed_through(n)));
+    let sampled = table.get("sampled").and_then(|n| problems.keep(samples(n)));
     let process = problems.keep(ProcessSpec::read(table, &what)).unwrap_or_default();
     let spec = simulator.map(|simulator| SubsystemSpec {
         process,
@@ -318,9 +331,27 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
         rate,
         step,
         feed_through,
+        sampled,
         ..SubsystemSpec::new(name, simulator)
     });
     problems.finish_some(spec)
+}
+
+/// `0.01` or `{ period = 0.01, offset = 0.002 }`, in s.
+fn samples(node: Node<'_>) -> Result<Samples, Error> {
+    let positive = |node: Node<'_>| {
+        let x = node.number()?.value;
+        if x > 0.0 { Ok(x) } else { node.expected("a period in seconds, above 0") }
+    };
+    if !node.is_table() {
+        return Ok(Samples { at: 0.0, period: positive(node)? });
+    }
+    let table = node.table("`sampled`", &["period", "offset"])?;
+    let Some(period) = table.get("period") else {
+        return node.fail("`sampled` lacks `period`, the time between two samples in seconds");
+    };
+    let at = table.get("offset").map_or(Ok(0.0), |offset| Ok(offset.number()?.value))?;
+    Ok(Samples { at, period: positive(period)? })
 }
 
 /// A value of any type.

@@ -11,6 +11,7 @@ import csv
 import ctypes
 import json
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -120,6 +121,17 @@ class Export(unittest.TestCase):
         unit.enterInitializationMode()
         unit.exitInitializationMode()
         return unit, {v.name: v.valueReference for v in description.modelVariables}
+
+    def test_the_command_alone_has_the_library_inside(self):
+        """As `cargo install` leaves it: no file beside the command."""
+        alone = self.folder / "bin" / "powerbond"
+        alone.parent.mkdir()
+        shutil.copy(POWERBOND, alone)
+        path = self.folder / "alone.fmu"
+        ran = subprocess.run([alone, "export", "quarter-car/wheel", "-o", path], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(fmpy.validation.validate_fmu(str(path)), [])
+        self.assertEqual(fmpy.simulate_fmu(str(path), stop_time=0.1)["time"][-1], 0.1)
 
     def test_input_derivatives_in_fmpy(self):
         """Under the force 3 t + 2 t² a mass of 2 kg moves by t³/4 + t⁴/12, exactly."""

@@ -51,6 +51,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         print(&(text + "\n"))?;
     } else {
         print(&printable(&describe(&check)))?;
+        check.notes.iter().for_each(|note| say("note", note));
         let failed = check.failure.as_ref().map(Error::to_string);
         let warnings = check.warnings.iter().filter(|w| Some(*w) != failed.as_ref());
         warnings.for_each(|warning| say("warning", warning));

@@ -3,9 +3,13 @@
 use crate::progress;
 use crate::text;
 use powerbond::Error;
-use powerbond_worker::{Listener, Progress, Worker};
+use powerbond_worker::{Limits, Listener, Progress, Worker};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Does the work of a command in a worker, unless this is one or it is to be done here.
 pub fn main(in_process: bool, work: impl FnOnce() -> Result<u8, Error>) -> Result<u8, Error> {
@@ -23,7 +27,8 @@ pub fn main(in_process: bool, work: impl FnOnce() -> Result<u8, Error>) -> Resul
         return work();
     }
     let mut watch = Watch { signal: progress::caught()? };
-    match powerbond_worker::attend(std::env::args_os().skip(1), text::stdout()?, &mut watch) {
+    let streams = [text::stdout()?, Stdio::inherit()];
+    match powerbond_worker::attend(std::env::args_os().skip(1), streams, Limits::default(), &mut watch) {
         Ok(outcome) => outcome,
         Err(error) => {
             text::say(
@@ -33,6 +38,51 @@ pub fn main(in_process: bool, work: impl FnOnce() -> Result<u8, Error>) -> Resul
             work()
         }
     }
+}
+
+/// What a command in a worker came to.
+pub enum Answer {
+    /// What it printed.
+    Text(String),
+    /// It failed: why.
+    Failed(String),
+    /// The user stopped it: the exit code.
+    Stopped(u8),
+}
+
+/// Runs this program with other `words` in a worker, for what it prints; `folder` is for temporary files. With `in_process` there is a
+/// process, too, but nobody watches it.
+pub fn ask(in_process: bool, words: &[OsString], folder: &Path, limit: Duration) -> Result<Answer, Error> {
+    let (out, err) = (folder.join("out"), folder.join("err"));
+    let create = |path: &Path| std::fs::File::create(path).map_err(|e| Error::output(path, &e));
+    let read = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
+    let said = |text: String| {
+        let first = text.lines().find(|line| line.starts_with("error")).or(text.lines().next());
+        first.map_or("it ended without a word".to_owned(), |l| l.trim_start_matches("error: ").to_owned())
+    };
+    if in_process || !powerbond_worker::is_supported() {
+        let program = std::env::current_exe().map_err(|e| Error::output(Path::new("powerbond"), &e))?;
+        let mut command = std::process::Command::new(program);
+        command.args(words).arg("--in-process").stdin(Stdio::null());
+        let ran = command.output().map_err(|e| Error::output(Path::new("powerbond"), &e))?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        return Ok(match ran.status.code() {
+            Some(0) => Answer::Text(text(ran.stdout)),
+            Some(code @ 129..) => Answer::Stopped(code as u8),
+            _ => Answer::Failed(said(text(ran.stderr))),
+        });
+    }
+    let mut watch = Watch { signal: progress::caught()? };
+    let limits = Limits { run: Some(limit), ..Limits::default() };
+    let streams = [create(&out)?.into(), create(&err)?.into()];
+    let ended = powerbond_worker::attend(words.iter().cloned(), streams, limits, &mut watch);
+    Ok(match ended {
+        Err(error) => Answer::Failed(format!("cannot start the worker process: {error}")),
+        Ok(Err(error)) => Answer::Failed(error.to_string()),
+        Ok(Ok(0)) => Answer::Text(read(&out)),
+        Ok(Ok(code)) if watch.signal().is_some() => Answer::Stopped(code),
+        Ok(Ok(_)) => Answer::Failed(said(read(&err))),
+    })
 }
 
 /// The worker shows by itself how far it is.

@@ -13,6 +13,23 @@ Examples:
 Options override the system file, the file overrides the defaults.
 `powerbond --help` lists the exit codes.";
 
+/// Of `new`.
+pub const NEW: &str = "\
+Examples:
+  powerbond new chassis.fmu wheel.fmu
+  powerbond new a.fmu a.fmu b.fmu --output pair.toml --yes
+  powerbond new --list
+  powerbond new --example quarter-car
+
+Connections that are certain (by terminals, names and units) are made, likely
+ones are asked about or written as comments. The file runs as it is.";
+
+/// Of `bonds`.
+pub const BONDS: &str = "\
+Examples:
+  powerbond bonds system.toml
+  powerbond bonds system.toml --write";
+
 /// Of `inspect`.
 pub const INSPECT: &str = "\
 Examples:

@@ -20,7 +20,7 @@ pub struct Arguments {
     /// The file to write (default: the name of the model)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The library of the models (default: in the folder of this command)
+    /// The library of the models (default: in the folder of this command, else inside it)
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// Print nothing but errors
@@ -43,7 +43,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let export = Export::new(model, version, &given).map_err(explain)?;
     let library = match &arguments.library {
         Some(path) => Library::at(path),
-        None => Library::find(),
+        None => library(),
     };
     let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(export.file_name()));
     let bytes = export.write(&library.map_err(explain)?, &path).map_err(explain)?;
@@ -56,6 +56,22 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     }
     Ok(0)
 }
+
+/// The library of the built-in models: the file that was built with this command, else what a release build has inside.
+pub fn library() -> Result<Library, ExportError> {
+    match Library::find() {
+        Err(ExportError::NoLibrary { .. }) if !EMBEDDED.is_empty() => {
+            Library::of(EMBEDDED.to_vec(), &std::env::current_exe().unwrap_or_default())
+        }
+        found => found,
+    }
+}
+
+/// The library itself, so that an installed command needs no file beside it; `build.rs` says when and where from.
+#[cfg(embedded_models)]
+const EMBEDDED: &[u8] = include_bytes!(env!("POWERBOND_MODELS_LIBRARY"));
+#[cfg(not(embedded_models))]
+const EMBEDDED: &[u8] = &[];
 
 fn assignment(text: &str) -> Result<(String, ParameterValue), Error> {
     let Some((name, value)) = text.split_once('=') else {

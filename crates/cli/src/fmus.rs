@@ -1,11 +1,11 @@
 //! Built-in models as FMUs for `bench --fmu`: each written once, in a folder that is removed in the end.
 
-use crate::export::explain;
+use crate::export::{explain, library};
 use powerbond::Error;
 use powerbond::models::{self, Capability, ParameterValue};
 use powerbond::system::{FmuOptions, SimulatorSpec, SubsystemSpec};
 use powerbond_bench::{Exchange, Suite};
-use powerbond_export::{Export, FmiVersion, Library};
+use powerbond_export::{Export, FmiVersion};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ impl Fmus {
                             || Error::input(name.place(), format!("unknown model `{}`", name.value));
                         let model = models::find(&name.value).ok_or_else(missing)?;
                         let export = Export::new(model, version, &given).map_err(explain)?;
-                        export.write(&Library::find().map_err(explain)?, &path).map_err(explain)?;
+                        export.write(&library().map_err(explain)?, &path).map_err(explain)?;
                         written.borrow_mut().insert(key, path.clone());
                         path
                     }

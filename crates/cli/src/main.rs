@@ -3,15 +3,18 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod bonds;
 mod check;
 mod compare;
 mod contain;
+mod embedded;
 mod examples;
 mod export;
 mod fmus;
 mod inspect;
 mod logging;
 mod methods;
+mod new;
 mod progress;
 mod report;
 mod run;
@@ -41,7 +44,8 @@ struct Arguments {
 }
 
 const AFTER_HELP: &str = "\
-Start with:  powerbond run examples/quarter-car
+Start with:  powerbond new --example oscillator
+             powerbond run oscillator
 
 Exit codes:
   0 success                  6 deadline exceeded, or hung
@@ -56,12 +60,18 @@ enum Command {
     /// Run a coupled system and write its results
     #[command(after_help = examples::RUN)]
     Run(Box<run::Arguments>),
+    /// Write a first system file from FMUs, or copy an example
+    #[command(after_help = examples::NEW)]
+    New(new::Arguments),
     /// Show the model description of an FMU
     #[command(visible_alias = "info", after_help = examples::INSPECT)]
     Inspect(inspect::Arguments),
     /// Check a system without running it: structure, algebraic loops, capabilities
     #[command(visible_alias = "validate", after_help = examples::CHECK)]
     Check(check::Arguments),
+    /// List the power bonds of a system, and suggest those that it could declare
+    #[command(after_help = examples::BONDS)]
+    Bonds(bonds::Arguments),
     /// Write an HTML report of one run or several
     #[command(after_help = examples::REPORT)]
     Report(report::Arguments),
@@ -113,9 +123,11 @@ fn run(Arguments { verbose, in_process, command }: &Arguments) -> u8 {
     };
     let result = kept.and_then(|()| match command {
         Command::Run(arguments) => run::main(arguments, *verbose > 0, *in_process),
+        Command::New(arguments) => new::main(arguments, *in_process),
         Command::Inspect(arguments) if arguments.only_reads() => inspect::main(arguments),
         Command::Inspect(arguments) => contain::main(*in_process, || inspect::main(arguments)),
         Command::Check(arguments) => contain::main(*in_process, || check::main(arguments)),
+        Command::Bonds(arguments) => contain::main(*in_process, || bonds::main(arguments)),
         Command::Report(arguments) => report::main(arguments),
         Command::Compare(arguments) => compare::main(arguments),
         Command::Tune(arguments) => contain::main(*in_process, || tune::main(arguments)),

@@ -348,6 +348,22 @@ impl Arguments {
         }
     }
 
+    /// One line about a run without power bonds; empty where nothing is coupled.
+    fn about_bonds(&self, summary: &Summary) -> String {
+        if !summary.bonds.is_empty() || summary.inputs.is_empty() {
+            return String::new();
+        }
+        let found = self.system().and_then(|(_, system)| powerbond::suggest::undeclared(&system));
+        match found.unwrap_or(0) {
+            0 => "  no power bonds: add `[bonds.name]` to measure whether the coupling conserves energy\n"
+                .to_owned(),
+            n => format!(
+                "  no power bonds, but {n} could be declared: see `powerbond bonds {}`\n",
+                self.system.display()
+            ),
+        }
+    }
+
     fn report_of(&self, done: &Done) -> Result<Report, Error> {
         let folder = done.folder.as_ref();
         let folder = folder.ok_or_else(|| Error::input(None, "missing folder of the results"))?;
@@ -369,7 +385,7 @@ impl Arguments {
             let path = serde_json::json!(folder.path());
             report.out = format!("{{\"folder\":{path},{}\n", &line[1..]);
         } else if !self.quiet && error.is_none() {
-            report.out = describe(summary, folder);
+            report.out = describe(summary, folder, &self.about_bonds(summary));
         }
         if !self.quiet {
             // Those of before the run were said then.
@@ -389,7 +405,7 @@ impl Arguments {
 }
 
 /// The summary in words.
-fn describe(summary: &Summary, folder: &RunFolder) -> String {
+fn describe(summary: &Summary, folder: &RunFolder, about_bonds: &str) -> String {
     let s = summary;
     let mut out = verdict(&s.verdict);
     out += &format!(
@@ -431,9 +447,7 @@ fn describe(summary: &Summary, folder: &RunFolder) -> String {
     out += &estimates(s);
     out += "\n";
     if s.bonds.is_empty() {
-        if !s.inputs.is_empty() {
-            out += "  no power bonds: add `[bonds.name]` to measure whether the coupling conserves energy\n";
-        }
+        out += about_bonds;
     } else {
         let header = [
             "bond",
@@ -467,6 +481,7 @@ fn describe(summary: &Summary, folder: &RunFolder) -> String {
         }
         out += &table(&rows);
         out += &left;
+        s.notes.iter().for_each(|note| out += &format!("  note: {note}\n"));
     }
     let mut rows = vec![["subsystem", "steps", "time"].map(str::to_owned).to_vec()];
     let (subsystems, left) = most(&s.subsystems, |sub| sub.seconds);

@@ -2,7 +2,7 @@
 
 use powerbond::Error;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -24,6 +24,11 @@ pub fn stdout() -> Result<std::process::Stdio, Error> {
         Some(file) => Ok(file.try_clone().map_err(|e| Error::output(Path::new("stdout"), &e))?.into()),
         None => Ok(std::process::Stdio::inherit()),
     }
+}
+
+/// Whether the real stdout is a terminal.
+pub fn is_terminal() -> bool {
+    STDOUT.get().map_or_else(|| io::stdout().is_terminal(), IsTerminal::is_terminal)
 }
 
 /// Prints to stdout; a closed pipe (`| head`) is not an error.

@@ -42,6 +42,11 @@ impl Library {
     pub fn at(path: &Path) -> Result<Self, ExportError> {
         let bytes = std::fs::read(path)
             .map_err(|error| ExportError::Read { path: path.to_owned(), reason: error.to_string() })?;
+        Library::of(bytes, path)
+    }
+
+    /// The library whose bytes a program carries in itself; `path` names it in messages. Refused if it is none of this version.
+    pub fn of(bytes: Vec<u8>, path: &Path) -> Result<Self, ExportError> {
         let contains = |mark: &[u8]| bytes.windows(mark.len()).any(|window| window == mark);
         if !contains(&crate::MARK) {
             let stem = &crate::MARK[..crate::MARK.iter().rposition(|&b| b == b' ').unwrap_or(0)];
@@ -56,7 +61,7 @@ impl Library {
         Ok(Library { path: path.to_owned(), bytes })
     }
 
-    /// Where it was found.
+    /// Where it was found: the program itself, if that carries it.
     pub fn path(&self) -> &Path {
         &self.path
     }

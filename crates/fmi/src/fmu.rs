@@ -17,7 +17,7 @@ use crate::settings::{self, Settings};
 use crate::trace::{Call, Trace};
 use crate::value::Value;
 use crate::{fmi1, fmi2, fmi3, surroundings};
-use powerbond_core::subsystem::Capabilities;
+use powerbond_core::subsystem::{Capabilities, Packet, Variables};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
@@ -248,6 +248,13 @@ impl Fmu {
     /// The file or folder it was opened from.
     pub fn path(&self) -> &Path {
         &self.shared.path
+    }
+
+    /// Its variables as a run sees them, numbers and others, without unpacking or loading anything.
+    pub fn variables(&self) -> Result<(Variables, Vec<Packet>), FmuError> {
+        let ports = self.ports(&BTreeMap::new(), Capabilities::default());
+        let ports = ports.map_err(|e| self.fail(e.into()))?;
+        Ok((ports.info.variables.clone(), ports.packets.clone()))
     }
 
     /// Unpacks it and loads its library, which the first instance would do otherwise. Returns what the library lacks

@@ -152,6 +152,7 @@ mod tests {
             name: "Gear".into(),
             kind: Kind::Enumeration,
             unit: None,
+            quantity: None,
             relative_quantity: false,
             min: None,
             max: None,

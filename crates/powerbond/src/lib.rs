@@ -51,7 +51,8 @@
 //!    the folder of results.
 //! 5. **Errors** are data: an [`Error`] has a place in a file, an exit code and, for a run that failed, a [`Failure`] with
 //!    subsystem, time, call, status and cure.
-//! 6. **Tools** on top: [`check`] (structure before a run), [`tune`] (error against cost of all methods), [`report`] (one
+//! 6. **Tools** on top: [`check`] (structure before a run), [`suggest`] (connections and bonds
+//!    that are missing), [`tune`] (error against cost of all methods), [`report`] (one
 //!    HTML page), [`picture`], [`results::compare`]. They use only what is public here.
 //!
 //! Nothing is printed. Log messages go to [`tracing`](https://docs.rs/tracing), with the targets `powerbond::run`,
@@ -72,6 +73,7 @@ pub mod scenario;
 pub mod system;
 mod assemble;
 pub mod check;
+pub mod suggest;
 mod observe;
 pub mod results;
 mod session;

@@ -87,6 +87,7 @@ enum Killed {
 /// How the worker is started.
 pub(crate) struct Manner {
     pub stdout: Stdio,
+    pub stderr: Stdio,
     /// Its temporary folder, if not that of the supervisor.
     pub temporary: Option<PathBuf>,
     /// Signals are passed on to it: it does not look for them in the black box.
@@ -103,7 +104,7 @@ pub fn supervise(
     temporary: Option<PathBuf>,
     listener: &mut dyn Listener,
 ) -> io::Result<Ending> {
-    let manner = Manner { stdout: Stdio::null(), temporary, passes_signals: false };
+    let manner = Manner { stdout: Stdio::null(), stderr: Stdio::inherit(), temporary, passes_signals: false };
     let (watch, status, killed) = watch_over(arguments, manner, limits, listener)?;
     Ok(watch.end(status, killed))
 }
@@ -119,7 +120,7 @@ fn watch_over(
     let black_box = BlackBox(layout.keep());
     os::adopt_orphans();
     let mut command = os::this_program();
-    command.args(arguments).stdin(Stdio::null()).stdout(manner.stdout);
+    command.args(arguments).stdin(Stdio::null()).stdout(manner.stdout).stderr(manner.stderr);
     if let Some(folder) = &manner.temporary {
         command.env("TMPDIR", folder);
     }
@@ -168,14 +169,16 @@ fn watch_over(
     Ok((watch, status, killed))
 }
 
-/// As [`supervise`], of a worker that prints to `stdout` by itself and leaves no results of a run: its exit code, or what ended it.
+/// As [`supervise`], of a worker that prints to `stdout` and `stderr` by itself and leaves no results of a run: its exit code, or what
+/// ended it.
 pub fn attend(
     arguments: impl IntoIterator<Item = OsString>,
-    stdout: Stdio,
+    [stdout, stderr]: [Stdio; 2],
+    limits: Limits,
     listener: &mut dyn Listener,
 ) -> io::Result<Result<u8, Error>> {
-    let manner = Manner { stdout, temporary: None, passes_signals: true };
-    let (watch, status, killed) = watch_over(arguments, manner, Limits::default(), listener)?;
+    let manner = Manner { stdout, stderr, temporary: None, passes_signals: true };
+    let (watch, status, killed) = watch_over(arguments, manner, limits, listener)?;
     Ok(match (killed, status.code(), listener.signal()) {
         (Some(Killed::Hung(failure)), ..) => Err(Error::Deadline(failure)),
         (None, Some(code), _) if watch.black_box.is_done() => Ok(code as u8),

@@ -394,7 +394,7 @@ fn junctions_and_vector_bonds_are_groups() {
                 "model = \"pendula/pendulum\"\nparameters = { integrator = \"accurate\" }",
             )
     };
-    let pendula = std::fs::read_to_string(root().join("examples/pendula/system.toml")).unwrap();
+    let pendula = std::fs::read_to_string(root().join("examples/pendula/refresh.toml")).unwrap();
     let pendula = pendula.split("[method]").next().unwrap();
     let pendula =
         edit(&edit(pendula, "step = 1e-3\noutput_interval = 0.01\n", ""), "stop = 30.0", "stop = 3.0");
@@ -561,7 +561,7 @@ fn discrete_signals_are_not_judged() {
 #[test]
 fn undamped_oscillators_are_named() {
     // Case 3 of rodriguez2022: two masses, a stiff spring, no damping.
-    let system = std::fs::read_to_string(root().join("examples/oscillator/system.toml")).unwrap();
+    let system = std::fs::read_to_string(root().join("examples/oscillator/energy-correction.toml")).unwrap();
     let system =
         system.split("[method]").next().unwrap().replace("step = 1e-3\n", "").replace("rate = 10\n", "");
     let system = system.replace("input_derivatives = 0", "integrator = \"accurate\"");

@@ -12,6 +12,7 @@ const PAGES: &[&str] = &[
     "docs/default-method.md",
     "docs/results.md",
     "docs/run.md",
+    "docs/bonds.md",
     "docs/verdict.md",
     "examples/quarter-car/README.md",
 ];
@@ -36,6 +37,11 @@ const MORE: &[&str] = &[
     "examples/pendula/README.md",
     "examples/crane/README.md",
     "examples/own-model/README.md",
+    "examples/dc-motor/README.md",
+    "examples/hydraulic-cylinder/README.md",
+    "examples/sampled-control/README.md",
+    "examples/heated-tank/README.md",
+    "docs/tutorial.md",
 ];
 
 fn page(name: &str) -> String {
@@ -63,10 +69,11 @@ fn readme_system() -> String {
 /// A folder as a reader has it: the examples, a road, a system that is unstable with long steps.
 fn desk() -> Lab {
     let lab = Lab::new();
-    for folder in ["examples/quarter-car", "unstable"] {
-        std::fs::create_dir_all(lab.dir.join(folder)).unwrap();
+    std::fs::create_dir_all(lab.dir.join("unstable")).unwrap();
+    for example in ["quarter-car", "oscillator"].map(|name| format!("examples/{name}/system.toml")) {
+        std::fs::create_dir_all(lab.dir.join(&example).parent().unwrap()).unwrap();
+        lab.write(&example, page(&example));
     }
-    lab.write("examples/quarter-car/system.toml", EXAMPLE);
     lab.write("unstable/system.toml", readme_system().split("# input times").next().unwrap());
     lab.write("road.csv", "time,z\n0,0\n0.5,0\n0.6,0.1\n");
     for (language, file) in [("yaml", "scenario.yml"), ("xml", "heavy.ssv")] {
@@ -159,8 +166,8 @@ fn merged(base: &str, part: &str) -> String {
 }
 
 #[test]
-fn the_table_of_methods_in_the_readme_is_measured() {
-    let readme = page("README.md");
+fn the_table_of_methods_of_the_quarter_car_is_measured() {
+    let readme = page("examples/quarter-car/README.md");
     let check = |method: &str, system: &str, options: &[&str]| {
         let lab = Lab::with(system);
         let ran = lab.run(options);
@@ -169,12 +176,16 @@ fn the_table_of_methods_in_the_readme_is_measured() {
             ran.out.lines().find(|l| l.contains("suspension ")).unwrap().split_whitespace().collect();
         let steps = &lab.summary()["steps"]["accepted"];
         let row = format!("| {method} | {steps} | {} {} | {} % |", words[5], words[6], words[8]);
-        assert!(readme.contains(&row), "the README needs the row\n{row}");
+        assert!(readme.contains(&row), "the table needs the row\n{row}");
     };
     let system = readme_system();
     check("constant step of 1 ms", &system, &["-s", "1e-3"]);
     check("ECCO", EXAMPLE, &[]);
     check("ECCO, inputs extrapolated (`hold = 1`)", &edit(EXAMPLE, "[method]", "[method]\nhold = 1"), &[]);
+    let tolerance = ["--tolerance", "1e-3"];
+    check("`--tolerance 1e-3`", EXAMPLE, &tolerance);
+    let accurate = ["--set", "chassis.integrator=accurate", "--set", "wheel.integrator=accurate"];
+    check("the same with accurate models", EXAMPLE, &[&tolerance[..], &accurate].concat());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::lab::{Lab, edit, root};
 
 /// The oscillator with the energy correction, as it stands in the repository.
 fn oscillator() -> String {
-    std::fs::read_to_string(root().join("examples/oscillator/system.toml")).unwrap()
+    std::fs::read_to_string(root().join("examples/oscillator/energy-correction.toml")).unwrap()
 }
 
 fn with(correction: &str) -> String {

@@ -23,6 +23,7 @@ mod listings;
 mod logging;
 mod methods;
 mod networks;
+mod new;
 mod options;
 mod own_process;
 mod params;

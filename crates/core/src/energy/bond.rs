@@ -33,6 +33,8 @@ pub struct Bonds {
     pub bonds: Vec<Range<usize>>,
     /// Bonds whose products are no powers: "W" and "J" stand for their own unit and its integral.
     pub pseudo: Vec<bool>,
+    /// What gains and ratios leave of the powers with exact coupling, relative to one of them: digits that were not written.
+    pub imbalance: Vec<f64>,
 }
 
 impl Bonds {

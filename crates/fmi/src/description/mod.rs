@@ -224,6 +224,8 @@ pub struct Variable {
     pub nominal: Option<f64>,
     /// Index into [`ModelDescription::units`].
     pub unit: Option<u32>,
+    /// What it measures, where the variable itself says so; else [`ModelDescription::quantity_of`] asks its type.
+    pub quantity: Option<Box<str>>,
     /// Index into [`ModelDescription::types`].
     pub declared_type: Option<u32>,
     /// Differences of temperatures and the like: the unit's offset does not count.
@@ -370,6 +372,11 @@ impl ModelDescription {
     /// The declared type of a variable.
     pub fn type_of(&self, variable: &Variable) -> Option<&TypeDefinition> {
         variable.declared_type.map(|t| &self.types[t as usize])
+    }
+
+    /// What a variable measures, such as `Force`, in the words of its author.
+    pub fn quantity_of<'a>(&'a self, variable: &'a Variable) -> Option<&'a str> {
+        variable.quantity.as_deref().or_else(|| self.type_of(variable)?.quantity.as_deref())
     }
 
     /// The unit of a variable, shared with all others that have it. Of a relative quantity the offset does not count.

@@ -36,6 +36,8 @@ pub struct TypeDefinition {
     pub kind: Kind,
     /// Index into the units.
     pub unit: Option<u32>,
+    /// What is measured, such as `Force`, where the file says so.
+    pub quantity: Option<Box<str>>,
     /// Differences of temperatures and the like.
     pub relative_quantity: bool,
     /// Where values are expected.
@@ -191,6 +193,7 @@ fn read_type(
         name: name.to_owned(),
         kind,
         unit: inner.attribute("unit").map(|unit| units.index(unit)),
+        quantity: inner.attribute("quantity").filter(|text| !text.is_empty()).map(Into::into),
         relative_quantity: inner
             .attribute("relativeQuantity")
             .is_some_and(|text| notes.boolean(inner, "relativeQuantity", text)),

@@ -242,6 +242,7 @@ fn read_one(
         max: draft.max.or(declared.and_then(|t| t.max)),
         nominal: draft.nominal.or(declared.and_then(|t| t.nominal)),
         unit: draft.unit.or(declared.and_then(|t| t.unit)),
+        quantity: draft.quantity.map(Into::into),
         relative_quantity: draft.relative.unwrap_or(declared.is_some_and(|t| t.relative_quantity)),
         declared_type: draft.declared_type,
         dimensions,
@@ -268,6 +269,7 @@ struct Draft<'n> {
     max: Option<f64>,
     nominal: Option<f64>,
     unit: Option<u32>,
+    quantity: Option<&'n str>,
     declared_type: Option<u32>,
     relative: Option<bool>,
     intermediate: bool,
@@ -316,6 +318,7 @@ impl<'n> Draft<'n> {
             "min" if kind.is_numeric() => self.min = notes.real(node, name, text),
             "max" if kind.is_numeric() => self.max = notes.real(node, name, text),
             "nominal" => self.nominal = notes.real(node, name, text).filter(|x| *x != 0.0),
+            "quantity" if !text.is_empty() => self.quantity = Some(text),
             "unit" if !text.is_empty() => self.unit = Some(context.units.index(text)),
             "declaredType" => {
                 self.declared_type = context.types_by_name.get(text).copied();

@@ -36,6 +36,8 @@ pub(super) struct Coupled<'a> {
     /// What FMUs say.
     pub log: SharedLog,
     pub warnings: Vec<String>,
+    /// What is good to know, and no reason to doubt the run.
+    pub notes: Vec<String>,
 }
 
 impl<'a> Coupled<'a> {
@@ -59,12 +61,14 @@ impl<'a> Coupled<'a> {
         };
         let builder =
             couple(system, &shares, builder, &mut effects, experiment, &mut problems, &mut warnings);
+        let notes = open_ends::missing_units(system, &builder);
         let rests = wide::records(&builder, &recorded);
         let builder = recorded.iter().cloned().chain(rests).fold(builder, NetworkBuilder::record);
         let built = builder.build().map_err(|errors| system.refused(&errors));
         let built = problems.keep(built);
         let (network, names) = problems.finish_some(built)?;
         warnings.extend(experiment.notes_on_members(system, &network, &names));
+        warnings.extend(open_ends::rounded_gains(system, &network, &names));
         let mut coupled = Coupled {
             system,
             experiment,
@@ -77,6 +81,7 @@ impl<'a> Coupled<'a> {
             sites,
             log,
             warnings,
+            notes,
         };
         coupled.probe_feed_through()?;
         coupled.probe_integrations();

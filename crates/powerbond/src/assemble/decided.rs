@@ -97,6 +97,7 @@ impl Coupled<'_> {
             stop,
             step,
             warnings: self.warnings,
+            notes: self.notes,
             verdict,
             classes,
             feeds,

@@ -87,6 +87,8 @@ pub struct Assembled {
     pub refreshed: Vec<usize>,
     /// What the user should know before trusting the run.
     pub warnings: Vec<String>,
+    /// What is good to know, and no reason to doubt the run.
+    pub notes: Vec<String>,
     /// Watches the run and judges it.
     pub verdict: Verdict,
     /// What each subsystem can do.

@@ -1,10 +1,10 @@
 //! What a system leaves open and a run would not show: inputs that nothing feeds, signals that do not move in the time of
-//! the run, units without a conversion.
+//! the run, units without a conversion or without a partner, gains of bonds with few digits.
 
-use crate::number::short;
+use crate::number::{percent, short};
 use crate::source::At;
 use crate::system::{SubsystemSpec, System};
-use powerbond_core::network::{NetworkBuilder, VariableName};
+use powerbond_core::network::{Names, Network, NetworkBuilder, VariableName};
 use powerbond_core::subsystem::{Causality, Digits, Variable};
 use powerbond_core::time::signal::Signal;
 use powerbond_core::units::Conversion;
@@ -103,4 +103,70 @@ pub fn unknown_units(system: &System, builder: &NetworkBuilder) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// Gains and ratios up to this share from each other differ by round-off of unit conversions only.
+const ROUND_OFF: f64 = 1e-9;
+
+/// A warning for every bond whose gains and ratios cancel to a few digits only.
+pub fn rounded_gains(system: &System, network: &Network, names: &Names) -> Vec<String> {
+    let bonds = network.bonds.imbalance.iter().zip(&names.bond_order);
+    let rounded = bonds.filter(|(share, _)| **share > ROUND_OFF);
+    let warning = |(share, &b): (&f64, &usize)| {
+        let name = &system.bonds[b].name;
+        format!(
+            "{}the powers of bond `{}` cancel up to {} of them: a rounded `gain` or `ratio`, which counts as residual. \
+             Write more digits",
+            name.prefix(),
+            name.value,
+            percent(*share)
+        )
+    };
+    rounded.map(warning).collect()
+}
+
+/// Notes about units that are missing: where a connection has one on one side only, and where bonds are taken to be in SI.
+pub fn missing_units(system: &System, builder: &NetworkBuilder) -> Vec<String> {
+    let unit = |name: &VariableName| {
+        builder.variable_of(name).map(|(_, v)| v.unit.as_ref().filter(|unit| !unit.symbol.is_empty()))
+    };
+    let mut halves = Vec::new();
+    for connection in system.connections.iter().filter(|c| c.convert_units) {
+        for (from, _) in &connection.from {
+            let (a, b) = (&from.value, &connection.to.value);
+            match (unit(a), unit(b)) {
+                (Some(Some(known)), Some(None)) => halves.push(format!("`{b}` (fed in {})", known.symbol)),
+                (Some(None), Some(Some(known))) => halves.push(format!("`{a}` (taken as {})", known.symbol)),
+                _ => {}
+            }
+        }
+    }
+    let ports = system.bonds.iter().filter(|bond| !bond.pseudo).flat_map(|bond| &bond.ports);
+    let variables = ports.flat_map(|port| port.inputs.iter().chain(&port.outputs));
+    let without: BTreeSet<String> = variables
+        .filter(|name| matches!(unit(&name.value), Some(None)))
+        .map(|name| format!("`{}`", name.value))
+        .collect();
+    let without: Vec<String> = without.into_iter().collect();
+    let mut notes = Vec::new();
+    if !without.is_empty() {
+        let (have, it) = if without.len() == 1 { ("has", "it") } else { ("have", "they") };
+        notes.push(format!("{} {have} no unit: {it} count in SI units in power bonds", cut(&without)));
+    }
+    if !halves.is_empty() {
+        let (have, other) =
+            if halves.len() == 1 { ("has", "the other end") } else { ("have", "their other ends") };
+        notes.push(format!(
+            "{} {have} no unit, {other} of the connection has one: the number is passed on as it is",
+            cut(&halves)
+        ));
+    }
+    notes
+}
+
+/// The first few of a list.
+fn cut(list: &[String]) -> String {
+    let more = list.len().saturating_sub(NAMED);
+    let named = list[..list.len() - more].join(", ");
+    if more == 0 { named } else { format!("{named} and {more} more") }
 }

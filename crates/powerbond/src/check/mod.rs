@@ -43,6 +43,9 @@ pub struct Check {
     pub capabilities: Vec<MethodCheck>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What is good to know: units that are missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What the files of FMUs have that the standard does not allow, although it is understood.
     pub findings: Vec<FindingCheck>,
     /// Why no consistent initial values were found.
@@ -351,6 +354,7 @@ impl Check {
             adjacency: Adjacency { inputs: text(&structure.coupled), rows: structure.adjacency() },
             capabilities: capabilities(system, assembled),
             warnings,
+            notes: assembled.notes.clone(),
             findings: Vec::new(),
             failure: None,
         }

@@ -75,6 +75,9 @@ pub struct Summary {
     pub real_time: Option<RealTime>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What is good to know, and no reason to doubt the run: units that are missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Those of the warnings that were known before the run.
     #[serde(skip)]
     pub told: Vec<String>,
@@ -426,6 +429,7 @@ impl Summary {
             seconds,
             real_time,
             warnings,
+            notes: assembled.notes.clone(),
             told: Vec::new(),
             started: origin.started.clone(),
             files: origin.files.clone(),

@@ -22,7 +22,20 @@ pub fn is_fmu(path: &Path) -> bool {
 
 /// Opens an FMU that a file in `folder` names.
 pub fn open_fmu(folder: &Path, path: &At<PathBuf>) -> Result<Fmu, Error> {
-    Fmu::open(folder.join(&path.value)).map_err(|e| fmu_error(path, &e))
+    let file = folder.join(&path.value);
+    Fmu::open(&file).map_err(|e| match script(&file) {
+        Some(script) => {
+            let problem = format!("{}. `sh {}` builds the FMUs of this folder", e.problem, script.display());
+            fmu_problem(path, &file, &problem)
+        }
+        None => fmu_error(path, &e),
+    })
+}
+
+/// What makes an FMU that is missing: examples have sources and a script beside them.
+fn script(fmu: &Path) -> Option<PathBuf> {
+    let script = fmu.with_file_name("build.sh");
+    (!fmu.exists() && script.is_file()).then_some(script)
 }
 
 /// What is wrong with an FMU that a file names at `path`, or that the user named alone: then its name is the place.

@@ -7,6 +7,9 @@ use crate::subsystem::Causality;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+/// Numbers such as 9.549 (for 30/π) are rounded by hand to three digits or more: above this share it is another number.
+const ROUNDED: f64 = 1e-3;
+
 /// An input and an output of a port whose product is a power.
 pub(super) struct Sides {
     pub input: Place,
@@ -99,9 +102,11 @@ impl NetworkBuilder {
                 names.ports.push(port.inputs[0].subsystem.clone());
             }
             let ports = first_port..bonds.ports.len();
+            let mut imbalance = None;
             if errors.0.len() == known {
-                errors.keep(self.check_balance(b, &bonds, ports.clone(), wiring, names));
+                imbalance = errors.keep(self.check_balance(b, &bonds, ports.clone(), wiring, names));
             }
+            bonds.imbalance.push(imbalance.unwrap_or(0.0));
             bonds.bonds.push(ports);
             bonds.pseudo.push(self.pseudo.contains(&b));
             names.bonds.push(spec.name.clone());
@@ -132,7 +137,8 @@ impl NetworkBuilder {
     }
 
     /// With exact coupling the powers of all ports must cancel for every y: the bilinear form Σ s·ratio·(L y)·y
-    /// has to vanish. This finds a wrong sign, ratio or gain before the first step.
+    /// has to vanish. This finds a wrong sign, ratio or gain before the first step. What is left of digits that were not written is
+    /// returned, relative to one of the powers.
     fn check_balance(
         &self,
         b: usize,
@@ -140,7 +146,7 @@ impl NetworkBuilder {
         ports: Range<usize>,
         wiring: &Wiring,
         names: &Names,
-    ) -> Result<(), BuildError> {
+    ) -> Result<f64, BuildError> {
         let mut form: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
         let terms = |p: usize| &bonds.terms[bonds.ports[p].terms.clone()];
         let mut ports_of: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
@@ -164,9 +170,10 @@ impl NetworkBuilder {
                 }
             }
         }
-        // Gains that come from unit conversions carry round-off.
-        match form.iter().find(|(_, (sum, size))| sum.abs() > 1e-9 * size) {
-            None => Ok(()),
+        let share = |(sum, size): (f64, f64)| if size == 0.0 { 0.0 } else { 2.0 * sum.abs() / size };
+        let worst = form.iter().max_by(|a, b| share(*a.1).total_cmp(&share(*b.1)));
+        match worst.filter(|(_, entry)| share(**entry) > ROUNDED) {
+            None => Ok(worst.map_or(0.0, |(_, entry)| share(*entry))),
             Some((&(i, j), &(sum, _))) => {
                 let problem = Problem::Unbalanced {
                     bond: self.bonds[b].name.clone(),

@@ -1,0 +1,122 @@
+//! `powerbond bonds`: declared power bonds, and those that could be declared, with reasons.
+
+use crate::text::{print, say};
+use powerbond::core::network::VariableName;
+use powerbond::fmi::printable;
+use powerbond::source::At;
+use powerbond::suggest::{BondSuggestion, Interface, PortSuggestion, bonds, try_out, with_bonds};
+use powerbond::system::{Bond, MadeOf};
+use powerbond::table::write_file;
+use powerbond::{Error, System};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Options of `bonds`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A system file, or a folder with `system.toml`
+    system: PathBuf,
+    /// Add the suggested bonds to the system file, uncertain ones as comments; everything else in it stays as it is
+    #[arg(long)]
+    write: bool,
+    /// Load no FMU: signs are assumed instead of found by a short trial
+    #[arg(long)]
+    no_trial: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn main(arguments: &Arguments) -> Result<u8, Error> {
+    let system = System::load(&arguments.system)?;
+    let mut found = bonds(&system, &Interface::of(&system)?);
+    let troubles = match arguments.no_trial {
+        true => Vec::new(),
+        false => try_out(&system, &mut found)?,
+    };
+    let written = arguments.write && !found.is_empty();
+    if written {
+        write(&system, &found)?;
+    }
+    if arguments.json {
+        let document = json!({
+            "declared": system.bonds.iter().map(declared).collect::<Vec<_>>(),
+            "suggested": found,
+            "troubles": troubles,
+        });
+        return print(&format!("{document:#}\n")).map(|()| 0);
+    }
+    print(&printable(&describe(&system, &found, arguments, written)))?;
+    troubles.iter().for_each(|trouble| say("warning", trouble));
+    for bond in &found {
+        if let Some(doubt) = &bond.doubt {
+            say("warning", format!("bond `{}`: {doubt}", bond.name));
+        }
+    }
+    Ok(0)
+}
+
+/// Adds bonds to the file, if the system is valid with them.
+fn write(system: &System, found: &[BondSuggestion]) -> Result<(), Error> {
+    let text = with_bonds(system, found)?;
+    let MadeOf::File(source) = &system.made_of else { return Ok(()) };
+    let path = source.path();
+    System::parse(&path.display().to_string(), &text)?.check()?;
+    write_file(path, &text, "", true)
+}
+
+fn texts<'a>(names: impl IntoIterator<Item = &'a VariableName>) -> Vec<String> {
+    names.into_iter().map(ToString::to_string).collect()
+}
+
+fn declared(bond: &Bond) -> serde_json::Value {
+    let ports = bond.ports.iter().map(|port| {
+        let names = |list: &[At<VariableName>]| texts(list.iter().map(|name| &name.value));
+        json!({ "inputs": names(&port.inputs), "outputs": names(&port.outputs), "sign": port.sign.value, "ratio": port.ratio })
+    });
+    json!({ "name": bond.name.value, "ports": ports.collect::<Vec<_>>() })
+}
+
+/// `input · output + …`, and where its power goes.
+fn product(inputs: &[String], outputs: &[String], sign: f64) -> String {
+    let pairs: Vec<String> = inputs.iter().zip(outputs).map(|(u, y)| format!("{u} · {y}")).collect();
+    let way = if sign < 0.0 { "enters, sign = -1" } else { "leaves, sign = 1" };
+    format!("    {}   {way}\n", pairs.join(" + "))
+}
+
+fn describe(system: &System, found: &[BondSuggestion], arguments: &Arguments, written: bool) -> String {
+    let mut out = format!("{}\n\nDeclared bonds\n", system.name);
+    for bond in &system.bonds {
+        out += &format!("  {}\n", bond.name.value);
+        for port in &bond.ports {
+            let names = |list: &[At<VariableName>]| texts(list.iter().map(|name| &name.value));
+            out += &product(&names(&port.inputs), &names(&port.outputs), port.sign.value);
+        }
+    }
+    if system.bonds.is_empty() {
+        out += "  none\n";
+    }
+    for (certain, title) in [(true, "Suggested bonds"), (false, "Uncertain bonds")] {
+        let list: Vec<&BondSuggestion> = found.iter().filter(|bond| bond.certain == certain).collect();
+        if list.is_empty() {
+            continue;
+        }
+        out += &format!("\n{title}\n");
+        for bond in list {
+            out += &format!("  {}: {}; signs {}\n", bond.name, bond.reason, bond.signs);
+            for PortSuggestion { inputs, outputs, sign, .. } in &bond.ports {
+                out += &product(&texts(inputs), &texts(outputs), *sign);
+            }
+        }
+    }
+    let path: &Path = &arguments.system;
+    if found.is_empty() {
+        out += "\nNo other connections between two subsystems, there and back, multiply to a power\n";
+    } else if written {
+        out += &format!("\nwritten to {}\n", path.display());
+    } else {
+        out += &format!("\n`powerbond bonds {} --write` adds them to the system file\n", path.display());
+    }
+    out
+}

@@ -16,10 +16,12 @@ mod inputs;
 mod members;
 mod decided;
 mod warnings;
+mod advice;
 mod explain;
 
 pub use subsystems::SharedLog;
 pub(crate) use subsystems::Trials;
+pub(crate) use advice::{in_words, round_down};
 pub use timing::Timing;
 pub(crate) use warnings::{engine_warnings, loop_path, loop_text};
 
@@ -85,6 +87,8 @@ pub struct Assembled {
     pub step: f64,
     /// Members that re-read their outputs after each step.
     pub refreshed: Vec<usize>,
+    /// What the user chose and the default method would choose by itself, as it is written: `step`, `[method]`.
+    pub chosen: Vec<String>,
     /// What the user should know before trusting the run.
     pub warnings: Vec<String>,
     /// Watches the run and judges it.

@@ -62,8 +62,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         }
     }
     if arguments.strict && !check.findings.is_empty() {
-        let message =
-            format!("{}: {} finding(s) with --strict", path.display(), check.findings.len());
+        let message = format!("{}: {} finding(s) with --strict", path.display(), check.findings.len());
         return Err(Error::input(None, message));
     }
     if let Some(error) = &check.failure {

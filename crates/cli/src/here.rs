@@ -29,7 +29,8 @@ fn missing(here: &Path, verb: &str) -> String {
     };
     names.retain(is_system);
     let typed = |name: &str| {
-        let quote = if name.contains(|c: char| c.is_whitespace() || "'\"$&;()".contains(c)) { "\"" } else { "" };
+        let quote =
+            if name.contains(|c: char| c.is_whitespace() || "'\"$&;()".contains(c)) { "\"" } else { "" };
         format!("`powerbond {verb} {quote}{name}{quote}`")
     };
     let begin = format!("no system is named, and there is no {FILE} in {}", here.display());

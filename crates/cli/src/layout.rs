@@ -41,11 +41,37 @@ fn hang(line: &str, width: usize) -> usize {
     text.map(|text| indent + text).filter(|&at| at <= width / 2).unwrap_or(indent + 2)
 }
 
+/// Words, of which those that belong together are one: `0.7 %`, `t = 2 ms`.
+fn glued(line: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        let joins = |last: &String| {
+            let before = last.chars().next_back();
+            !last.is_empty()
+                && (word.starts_with('%') || word == "=" || (before == Some('=') && !word.is_empty()))
+        };
+        let is_unit = |last: &String| {
+            let number = last.rsplit(' ').next().is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()));
+            let letters = word.trim_end_matches(['.', ',', ';', ')', ':']);
+            number && (1..=2).contains(&letters.chars().count()) && letters.ends_with(['s', 'J', 'W', 'B'])
+        };
+        match words.last_mut().filter(|last| joins(last) || is_unit(last)) {
+            Some(last) => {
+                last.push(' ');
+                *last += word;
+            }
+            None => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
 fn break_line(line: &str, width: usize, out: &mut String) {
     let hang = hang(line, width);
     let mut column = 0;
     let mut spaces = 0;
-    let mut words = line.split(' ').peekable();
+    let words = glued(line);
+    let mut words = words.iter().map(String::as_str).peekable();
     while let Some(word) = words.next() {
         let length = word.chars().count();
         if column + spaces + length > width && column > hang && length > 0 {
@@ -89,28 +115,36 @@ fn table_in(rows: &[Vec<String>], remarks: bool, width: usize) -> String {
     if total(&natural, WIDE) <= width {
         return draw(&rows, &columns, &(0..columns.len()).collect::<Vec<_>>(), &natural, WIDE);
     }
-    let mut blocks = Vec::new();
-    let mut next = 1;
-    while next < columns.len() || blocks.is_empty() {
-        // As many columns as fit when they are as narrow as they can be, and one in any case.
-        let mut block = vec![0];
-        while next < columns.len() {
-            let with: Vec<usize> = block.iter().chain([&next]).map(|&c| columns[c].least).collect();
-            if block.len() > 1 && total(&with, NARROW) > width {
-                break;
-            }
-            block.push(next);
-            next += 1;
-        }
+    let drawn = |block: &Vec<usize>| {
         let widths = fit(&block.iter().map(|&c| &columns[c]).collect::<Vec<_>>(), width);
-        blocks.push(draw(&rows, &columns, &block, &widths, NARROW));
+        draw(&rows, &columns, block, &widths, NARROW)
+    };
+    blocks(&columns, width).iter().map(drawn).collect::<Vec<_>>().join("\n")
+}
+
+/// Which columns stand side by side: all of them if they fit when they are as narrow as they can be, else as few blocks as
+/// possible, about equally many in each. The first column is in every block.
+fn blocks(columns: &[Column], width: usize) -> Vec<Vec<usize>> {
+    let others: Vec<usize> = (1..columns.len()).collect();
+    let with_first = |part: &[usize]| [&[0], part].concat();
+    let fits = |part: &[usize]| {
+        let least: Vec<usize> = with_first(part).iter().map(|&c| columns[c].least).collect();
+        part.len() <= 1 || total(&least, NARROW) <= width
+    };
+    for n in 1..=others.len() {
+        let parts: Vec<&[usize]> = others.chunks(others.len().div_ceil(n)).collect();
+        if parts.iter().all(|part| fits(part)) {
+            return parts.into_iter().map(with_first).collect();
+        }
     }
-    blocks.join("\n")
+    vec![vec![0]]
 }
 
 /// Spaces between columns, where there is room and where there is not.
 const WIDE: usize = 3;
 const NARROW: usize = 2;
+/// Cells of so few characters are not broken.
+const BRIEF: usize = 18;
 /// Words that are longer than this are broken where there is no other way; names in the first column, which are copied, later.
 const LONGEST: usize = 30;
 const LONGEST_NAME: usize = 48;
@@ -137,7 +171,8 @@ impl Column {
         let longest_word =
             |cell: &String| cell.split(' ').map(|w| w.chars().count()).max().unwrap_or(0).min(longest);
         let header = rows.first().and_then(|row| row.get(c)).map_or(0, longest_word);
-        let least = cells().map(|cell| if is_numbers { length(cell) } else { longest_word(cell) }).max();
+        let brief = |cell: &String| is_numbers || (length(cell) <= BRIEF && c > 0);
+        let least = cells().map(|cell| if brief(cell) { length(cell) } else { longest_word(cell) }).max();
         let natural = rows.iter().filter_map(|row| row.get(c)).map(length).max().unwrap_or(0);
         Column { natural, least: least.unwrap_or(0).max(header), is_numbers }
     }
@@ -160,6 +195,9 @@ fn fit(columns: &[&Column], width: usize) -> Vec<usize> {
 
 /// A cell in lines of a width.
 fn lines(cell: &str, width: usize) -> Vec<String> {
+    if cell.chars().count() <= width {
+        return vec![cell.to_owned()];
+    }
     let mut lines = vec![String::new()];
     let mut room = width;
     for word in cell.split(' ') {
@@ -225,15 +263,20 @@ mod tests {
 
     #[test]
     fn words_stand_to_the_left_and_numbers_to_the_right() {
-        let rows = rows(&[&["name", "class", "steps"], &["a", "A: takes values", "1048"], &["long", "B", "7"]]);
+        let rows =
+            rows(&[&["name", "class", "steps"], &["a", "A: takes values", "1048"], &["long", "B", "7"]]);
         let text = "  name   class             steps\n  a      A: takes values    1048\n  long   B                     7\n";
         assert_eq!(table_in(&rows, false, 80), text);
     }
 
     #[test]
     fn words_wrap_in_their_cells_and_columns_without_room_follow_below() {
-        let wide = rows(&[&["name", "class", "steps"], &["a", "A: takes values and more", "1048"], &["long", "B", "7"]]);
-        let text = "  name  class      steps\n  a     A: takes    1048\n        values\n        and more\n  long  B              7\n";
+        let wide = rows(&[
+            &["name", "class", "steps"],
+            &["a", "A: takes values and much more", "1048"],
+            &["long", "B", "7"],
+        ]);
+        let text = "  name  class      steps\n  a     A: takes    1048\n        values\n        and much\n        more\n  long  B              7\n";
         assert_eq!(table_in(&wide, false, 24), text);
         let numbers = rows(&[&["name", "first", "second one"], &["a", "12345678 J", "12345678 W"]]);
         let text = "  name       first\n  a     12345678 J\n\n  name      second\n               one\n  a     12345678 W\n";
@@ -257,12 +300,17 @@ mod tests {
     #[test]
     fn lines_continue_below_their_text() {
         for (line, width, text) in [
-            ("CHECK: error about 1 %, worst at `a`", 20, "CHECK: error about 1\n  %, worst at `a`"),
+            ("CHECK: error about 1 %, worst at `a`", 20, "CHECK: error about\n  1 %, worst at `a`"),
             ("  - `a`: a mean error", 14, "  - `a`: a\n    mean error"),
-            ("  method      jacobi, hold 0, controller", 30, "  method      jacobi, hold 0,\n              controller"),
+            (
+                "  method      jacobi, hold 0, controller",
+                30,
+                "  method      jacobi, hold 0,\n              controller",
+            ),
             ("short\n", 20, "short\n"),
             ("/a/path/that/is/longer/than/a/line", 10, "/a/path/that/is/longer/than/a/line"),
             ("words with spaces", 10, "words with\n  spaces"),
+            ("about 0.7 %, at t = 2 ms", 8, "about\n  0.7 %,\n  at\n  t = 2 ms"),
         ] {
             assert_eq!(wrap_to(line, width), text);
         }

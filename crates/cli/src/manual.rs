@@ -47,7 +47,8 @@ pub fn man(arguments: &Man) -> Result<u8, Error> {
     let page = match &arguments.verb {
         None => &command,
         Some(verb) => command.find_subcommand(verb).ok_or_else(|| {
-            let hint = powerbond::core::suggest::hint(verb, command.get_subcommands().map(clap::Command::get_name));
+            let hint =
+                powerbond::core::suggest::hint(verb, command.get_subcommands().map(clap::Command::get_name));
             Error::input(None, format!("unknown verb `{verb}`.{hint}"))
         })?,
     };

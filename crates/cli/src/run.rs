@@ -1,14 +1,14 @@
 //! `powerbond run`: a coupled system from start to stop, results on disk, a summary for people.
 
-use crate::progress::Watch;
 use crate::layout::{table, wrap};
+use crate::progress::Watch;
 use crate::terminal;
 use crate::text::{line_of, print, quantity, say, significant};
 use powerbond::core::observe::Observer;
 use powerbond::fmi::PrivateFolder;
 use powerbond::number::percent;
 use powerbond::report::REPORT;
-use powerbond::results::{FINER, NOT_JUDGED, RunFolder, Summary, VerdictSummary, Verification, Wanted};
+use powerbond::results::{FINER, RunFolder, Summary, VerdictSummary, Verification, Wanted};
 use powerbond::table::Format;
 use powerbond::{Done, Error, Output, RealTime, RunOptions, System, TABLES, Verify};
 use powerbond_worker::{Ending, Limits, Report, Worker};
@@ -285,7 +285,11 @@ impl Arguments {
     /// Without a worker.
     fn alone(&self, watch: &mut Watch) -> Result<u8, Error> {
         let quiet = self.quiet;
-        let foreseen = move |text: &str| if !quiet { say("warning", text) };
+        let foreseen = move |text: &str| {
+            if !quiet {
+                say("warning", text)
+            }
+        };
         let done = self.run(Output { foreseen: Some(Box::new(foreseen)), ..Output::default() }, watch);
         watch.clear();
         let done = done?;
@@ -649,10 +653,8 @@ fn verdict(v: &VerdictSummary) -> String {
             (_, Some(t)) => format!(" (worst at t = {})", quantity(t, "s")),
         };
         out += &format!("  - {bond}{}{time}\n", reason.text);
-        if (reason.level != "note" || v.word == NOT_JUDGED) && !reason.advice.is_empty() {
-            out += &format!("    → {}\n", reason.advice);
-        }
     }
+    v.advice.iter().for_each(|way| out += &format!("  → {way}\n"));
     out
 }
 

@@ -63,7 +63,8 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         overwrite: arguments.overwrite,
         ..RunOptions::default()
     };
-    let system = options.apply(&System::load(&crate::here::system(arguments.system.as_ref(), "stability")?)?)?;
+    let system =
+        options.apply(&System::load(&crate::here::system(arguments.system.as_ref(), "stability")?)?)?;
     let mut wanted = options.wanted(&system);
     wanted.contents = Contents::Files(&[PICTURE]);
     if !wanted.chosen {

@@ -1,7 +1,8 @@
 //! `powerbond tune`: every method on one's own system, what accuracy costs, and a ready `[method]`.
 
-use crate::progress::Bar;
 use crate::layout::table_with_remarks;
+use crate::progress::Bar;
+use crate::terminal;
 use crate::text::{print, quantity, say, show};
 use powerbond::number::percent;
 use powerbond::results::{Contents, RunFolder};
@@ -127,6 +128,7 @@ fn describe(tuning: &Tuning, folder: &Path, system: &Path) -> String {
             rows.push(row(name(k), run, chosen));
         }
     }
+    let rows = if terminal::width() < ROOM { below_names(rows) } else { rows };
     let reference = &tuning.reference;
     let mut out = format!(
         "{}: {} methods in {}\n\n{}\n{}\n",
@@ -195,6 +197,25 @@ fn row(name: String, run: &Point, chosen: bool) -> Vec<String> {
         share(run.estimated),
         remark,
     ]
+}
+
+/// Columns that the whole table takes.
+const ROOM: usize = 104;
+
+/// Names of methods on lines of their own, above what belongs to them.
+fn below_names(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let mut narrow = Vec::new();
+    for (r, mut row) in rows.into_iter().enumerate() {
+        let name = row.remove(0);
+        if r == 0 {
+            row[0] = name;
+        } else {
+            narrow.extend((!name.is_empty()).then(|| vec![name]));
+            row[0].insert_str(0, "   ");
+        }
+        narrow.push(row);
+    }
+    narrow
 }
 
 /// The first sentence of a failure, which is enough for a table.

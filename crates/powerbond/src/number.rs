@@ -73,7 +73,8 @@ pub fn size(bytes: f64) -> String {
 
 /// A time in one unit: `12 min`.
 pub fn duration(seconds: f64) -> String {
-    const UNITS: [(f64, &str); 5] = [(31_557_600.0, "years"), (86_400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s")];
+    const UNITS: [(f64, &str); 5] =
+        [(31_557_600.0, "years"), (86_400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s")];
     let long = |(scale, _): &(f64, &str)| seconds >= 2.0 * scale;
     let (scale, unit) = UNITS.into_iter().find(long).unwrap_or((1.0, "s"));
     match seconds / scale {
@@ -114,10 +115,13 @@ mod tests {
 
     #[test]
     fn sizes_and_times_have_one_unit() {
-        for (seconds, text) in [(3.2, "3 s"), (119.0, "119 s"), (180.0, "3 min"), (7200.0, "2 h"), (1e6, "12 days")] {
+        for (seconds, text) in
+            [(3.2, "3 s"), (119.0, "119 s"), (180.0, "3 min"), (7200.0, "2 h"), (1e6, "12 days")]
+        {
             assert_eq!(duration(seconds), text);
         }
-        for (bytes, text) in [(1200.0, "1.2 kB"), (196e6, "196 MB"), (1.13e9, "1.1 GB"), (999.9e6, "1.0 GB")] {
+        for (bytes, text) in [(1200.0, "1.2 kB"), (196e6, "196 MB"), (1.13e9, "1.1 GB"), (999.9e6, "1.0 GB")]
+        {
             assert_eq!(size(bytes), text);
         }
     }

@@ -4,7 +4,9 @@
 use crate::Error;
 use crate::assemble::{Assembled, Column, engine_warnings};
 use crate::number::short;
-use crate::observe::{self, Foreseen, Foresight, Mark, Pacing, Places, Recorder, Row, Sinks, StepLog, Stride, Tables};
+use crate::observe::{
+    self, Foreseen, Foresight, Mark, Pacing, Places, Recorder, Row, Sinks, StepLog, Stride, Tables,
+};
 use crate::results::{
     BondSummary, EnergySummary, LOG, Origin, RunFolder, SUMMARY, Summary, VerdictSummary, Verification,
     Wanted, exceeded,
@@ -52,7 +54,15 @@ pub type Concluded = Box<dyn FnOnce(&Summary, Option<&RunFolder>, Option<&Error>
 
 impl Default for Output {
     fn default() -> Self {
-        Output { memory: true, folder: None, rows: None, backups: None, opened: None, foreseen: None, concluded: None }
+        Output {
+            memory: true,
+            folder: None,
+            rows: None,
+            backups: None,
+            opened: None,
+            foreseen: None,
+            concluded: None,
+        }
     }
 }
 

@@ -40,11 +40,10 @@ impl Assembled {
         let tolerance = Auto::default().tolerance;
         (!self.chosen.is_empty()).then(|| {
             format!(
-                "leave out {}: the default method chooses steps by itself and aims at an error of {} (`--tolerance {}` \
-                 tries it without a change of the file)",
+                "{LEAVE_OUT} {}: the default method chooses steps by itself and aims at an error of {} (`--tolerance \
+                 {tolerance:e}` tries it without a change of the file)",
                 self.chosen.join(" and "),
                 percent(tolerance),
-                short(tolerance)
             )
         })
     }
@@ -61,7 +60,10 @@ impl Assembled {
             |error| format!("an error of about {}", percent(error / gain)),
         );
         (next >= SMALLEST).then(|| {
-            format!("`--tolerance {next:e}`: {then}, with about {} times the steps", short((10.0 * times).round() / 10.0))
+            format!(
+                "`--tolerance {next:e}`: {then}, with about {} times the steps",
+                short((10.0 * times).round() / 10.0)
+            )
         })
     }
 
@@ -82,7 +84,7 @@ impl Assembled {
     pub fn verify(&self, system: &System) -> Option<&'static str> {
         let whole = self.engine.settings().quantum.is_some();
         (!whole && system.verdict.verify_by().is_none() && system.simulation.repeats.is_none())
-            .then_some("`--verify` measures the error")
+            .then_some(VERIFY)
     }
 
     /// A higher hold order, where the subsystem of `input` follows one.
@@ -127,6 +129,10 @@ impl Assembled {
     }
 }
 
+/// How the advice begins that comes before everything else.
+pub(crate) const LEAVE_OUT: &str = "leave out";
+/// What tells the error of any run.
+pub(crate) const VERIFY: &str = "`--verify` measures the error";
 /// The smallest tolerance that is proposed.
 const SMALLEST: f64 = 1e-10;
 
@@ -150,7 +156,9 @@ mod tests {
 
     #[test]
     fn tolerances_are_round() {
-        for (x, round) in [(1e-3, 1e-3), (9.9e-4, 5e-4), (4.9e-4, 2e-4), (1.9e-4, 1e-4), (0.05, 0.05), (3.0, 2.0)] {
+        for (x, round) in
+            [(1e-3, 1e-3), (9.9e-4, 5e-4), (4.9e-4, 2e-4), (1.9e-4, 1e-4), (0.05, 0.05), (3.0, 2.0)]
+        {
             assert_eq!(round_down(x), round, "{x}");
         }
     }

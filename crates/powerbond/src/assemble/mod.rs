@@ -19,9 +19,9 @@ mod warnings;
 mod advice;
 mod explain;
 
+pub(crate) use advice::{LEAVE_OUT, VERIFY, in_words, round_down};
 pub use subsystems::SharedLog;
 pub(crate) use subsystems::Trials;
-pub(crate) use advice::{in_words, round_down};
 pub use timing::Timing;
 pub(crate) use warnings::{engine_warnings, loop_path, loop_text};
 

@@ -196,7 +196,10 @@ impl Remedy {
             }
             ([], ..) => {}
             (chosen, ..) => {
-                ways.push(format!("leave out {}: the default method chooses longer steps", chosen.join(" and ")));
+                ways.push(format!(
+                    "leave out {}: the default method chooses longer steps",
+                    chosen.join(" and ")
+                ));
             }
         }
         if self.every_step && e.bytes >= SMALL {
@@ -206,7 +209,11 @@ impl Remedy {
         if ways.is_empty() {
             ways.push("Ctrl-C stops the run, and keeps its rows".to_owned());
         }
-        let large = if e.bytes > 0.0 { format!(", {} rows, {}", count(e.rows), size(e.bytes)) } else { String::new() };
+        let large = if e.bytes > 0.0 {
+            format!(", {} rows, {}", count(e.rows), size(e.bytes))
+        } else {
+            String::new()
+        };
         format!(
             "at this pace the run takes {} and {} steps{large}: {}",
             duration(e.seconds),
@@ -224,7 +231,13 @@ mod tests {
     #[test]
     fn the_pace_is_that_of_the_last_half() {
         let mut forecast = Forecast::new(0.0, 1000.0);
-        let at = |seconds: f64, time: f64, steps: u64| Reach { seconds, time, steps, rows: steps, bytes: 100 * steps };
+        let at = |seconds: f64, time: f64, steps: u64| Reach {
+            seconds,
+            time,
+            steps,
+            rows: steps,
+            bytes: 100 * steps,
+        };
         let first = forecast.at(at(1.0, 1.0, 1000)).unwrap();
         assert_eq!((first.left, first.steps), (999.0, 1e6));
         let second = forecast.at(at(2.0, 101.0, 2000)).unwrap();
@@ -243,7 +256,10 @@ mod tests {
         // 600 times too long: 1e-12 · 600³ = 2.2e-4, twice that to be on the safe side; (1e-12/2e-4)^(1/3) · 36000 s = 62 s.
         let text = remedy.text(&expected, 40.0);
         assert!(text.contains("takes 10 h and 24.0 million steps, 24.0 million rows, 4.0 GB"), "{text}");
-        assert!(text.contains("the tolerance 1e-12 is out of reach; `--tolerance 2e-4` takes about 62 s"), "{text}");
+        assert!(
+            text.contains("the tolerance 1e-12 is out of reach; `--tolerance 2e-4` takes about 62 s"),
+            "{text}"
+        );
         assert!(text.contains("`--output-interval 0.002` writes 20000 rows"), "{text}");
         let remedy = Remedy { chosen: vec!["`step`".to_owned()], ..Remedy::default() };
         assert!(remedy.text(&expected, 40.0).contains("leave out `step`: the default"));

@@ -14,5 +14,5 @@ pub(crate) use log::{StepLog, begin};
 pub(crate) use pacing::Pacing;
 pub use pacing::RealTime;
 pub use recorder::{ENERGY, JUMPS, Places, RESULTS, Row, TABLES, Tables};
-pub(crate) use stride::Stride;
 pub(crate) use recorder::{Mark, Recorder, Sinks, numbered, results_fields};
+pub(crate) use stride::Stride;

@@ -2,7 +2,7 @@
 
 use super::summary::BondSummary;
 use super::verification::Verification;
-use crate::assemble::{Assembled, in_words};
+use crate::assemble::{Assembled, LEAVE_OUT, VERIFY, in_words};
 use crate::catalogue;
 use crate::catalogue::Class;
 use crate::number::{percent, short};
@@ -27,6 +27,8 @@ pub struct VerdictSummary {
     pub blame: Option<String>,
     /// Why, the gravest first.
     pub reasons: Vec<Reason>,
+    /// What to do about the reasons that decide the word, best first: only what the subsystems can do.
+    pub advice: Vec<String>,
     /// What the words were judged by.
     pub limits: Value,
 }
@@ -67,8 +69,11 @@ pub struct Reason {
     pub limit: Option<f64>,
     /// In words.
     pub text: String,
-    /// What to change.
+    /// What to change, best first.
     pub advice: String,
+    /// The same one by one.
+    #[serde(skip)]
+    ways: Vec<String>,
 }
 
 /// Jumps of one input at communication points.
@@ -205,9 +210,28 @@ pub fn verdict(
         score: (open.is_none() && score.is_finite()).then_some(score),
         error: estimate,
         blame: findings.blame.map(|i| assembled.names.inputs[i].to_string()),
+        advice: advice(&reasons, open),
         reasons,
         limits: self::limits(system),
     }
+}
+
+/// What the reasons that decide advise, each way once. What helps against all of them comes first, and measuring last.
+fn advice(reasons: &[Reason], open: Option<Unjudged>) -> Vec<String> {
+    let decides = |r: &&Reason| r.level != "note" || open.is_some_and(|why| why.code() == r.code);
+    let mut all: Vec<String> = Vec::new();
+    for way in reasons.iter().filter(decides).flat_map(|r| &r.ways) {
+        if !all.contains(way) {
+            all.push(way.clone());
+        }
+    }
+    let rank = |way: &String| match way.as_str() {
+        way if way.starts_with(LEAVE_OUT) || way.starts_with("`--tolerance") => 0,
+        VERIFY => 2,
+        _ => 1,
+    };
+    all.sort_by_key(rank);
+    all
 }
 
 /// The word where there is nothing to judge.
@@ -304,7 +328,7 @@ impl VerdictSummary {
         let (Some(error), Some(low), Some(high)) = (found.error, found.low, found.high) else {
             let why = found.failure.as_deref().unwrap_or("no run to compare with");
             let text = format!("the run could not be verified: {why}");
-            self.reasons.insert(0, reason("not_verified", Word::Check, text, "see the reasons below"));
+            self.reasons.insert(0, reason("not_verified", Word::Check, text, Vec::new()));
             if self.word == Word::Trustworthy.text() {
                 self.word = Word::Check.text();
             }
@@ -336,6 +360,7 @@ impl VerdictSummary {
         for reason in &mut self.reasons {
             reason.level = "note";
         }
+        self.advice.retain(|way| way != VERIFY && word != Word::Trustworthy);
         if open {
             let why = unjudged.map_or("", Unjudged::text);
             self.text = format!("{why}; {}", self.text);
@@ -465,7 +490,23 @@ fn sentence(
     }
 }
 
-fn reason(code: &'static str, level: Word, text: String, advice: impl Into<String>) -> Reason {
+/// Ways to do something about a reason, best first.
+struct Ways(Vec<String>);
+
+impl From<&str> for Ways {
+    fn from(way: &str) -> Self {
+        Ways(vec![way.to_owned()])
+    }
+}
+
+impl From<Vec<String>> for Ways {
+    fn from(ways: Vec<String>) -> Self {
+        Ways(ways)
+    }
+}
+
+fn reason(code: &'static str, level: Word, text: String, advice: impl Into<Ways>) -> Reason {
+    let Ways(ways) = advice.into();
     Reason {
         code,
         level: level.text(),
@@ -475,11 +516,12 @@ fn reason(code: &'static str, level: Word, text: String, advice: impl Into<Strin
         value: None,
         limit: None,
         text,
-        advice: advice.into(),
+        advice: in_words(&ways),
+        ways,
     }
 }
 
-fn note(code: &'static str, text: String, advice: impl Into<String>) -> Reason {
+fn note(code: &'static str, text: String, advice: impl Into<Ways>) -> Reason {
     Reason { level: "note", ..reason(code, Word::Check, text, advice) }
 }
 
@@ -493,12 +535,12 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     /// What makes the error smaller, best first, and measuring it.
-    fn ways(&self, more: impl IntoIterator<Item = &'static str>) -> String {
+    fn ways(&self, more: impl IntoIterator<Item = &'static str>) -> Vec<String> {
         let wanted = self.system.verdict.limits.trustworthy / 4.0;
         let known = (self.findings.steps >= self.system.verdict.limits.min_steps).then_some(self.total);
         let ways = self.assembled.ways_to_accuracy(known, wanted).into_iter();
         let more = more.into_iter().chain(self.assembled.verify(self.system)).map(str::to_owned);
-        in_words(ways.chain(more))
+        ways.chain(more).collect()
     }
 
     /// Why the coupling says nothing, and what does.
@@ -509,21 +551,25 @@ impl Judge<'_> {
         let (text, advice) = match why {
             Unjudged::NothingCoupled => (
                 match self.assembled.names.subsystems.len() {
-                    1 => "one subsystem alone exchanges nothing; errors of its own steps are not seen".to_owned(),
-                    _ => "no numbers are exchanged between subsystems; errors of their own steps are not seen".to_owned(),
+                    1 => "one subsystem alone exchanges nothing; errors of its own steps are not seen"
+                        .to_owned(),
+                    _ => {
+                        "no numbers are exchanged between subsystems; errors of their own steps are not seen"
+                            .to_owned()
+                    }
                 },
-                in_words(verify.map(|_| measured)),
+                verify.map(|_| measured.to_owned()).into_iter().collect::<Vec<_>>(),
             ),
             Unjudged::NothingMoved => (
                 "all coupled variables are constant: an error of the coupling would not show".to_owned(),
-                "check start values, `[inputs]` and connections, or run longer".to_owned(),
+                vec!["check start values, `[inputs]` and connections, or run longer".to_owned()],
             ),
             Unjudged::TooFewSteps => {
                 let (made, needed) = (findings.steps, self.system.verdict.limits.min_steps);
                 let ways = self.assembled.default_method().into_iter().chain(["run longer".to_owned()]);
                 (
                     format!("only {made} steps; at least {needed} are needed for an estimate"),
-                    in_words(ways.chain(verify.map(str::to_owned))),
+                    ways.chain(verify.map(str::to_owned)).collect(),
                 )
             }
         };
@@ -583,21 +629,16 @@ impl Judge<'_> {
         if off && f.roughness > limits.roughness {
             let points = std::f64::consts::TAU / (2.0 * (f.roughness / 2.0).min(1.0).asin());
             let text = format!(
-                "`{name}` has too few points per oscillation: about {points:.1} where it changes fastest"
+                "`{name}` has too few points per oscillation: about {points:.1} where it changes fastest, and 20 are good"
             );
-            out.push(at(
-                f.roughness,
-                limits.roughness,
-                note("few_points", text, format!("20 points per oscillation are good: {}", self.ways([]))),
-            ));
+            out.push(at(f.roughness, limits.roughness, note("few_points", text, self.ways([]))));
         }
         if off && f.alternation > limits.ringing {
             let text = format!(
-                "`{name}` rings: {:.0} % of its prediction defects change sign",
+                "`{name}` rings: {:.0} % of its prediction defects change sign; the coupling is close to its stability limit",
                 100.0 * f.alternation
             );
-            let ways = self.ways(self.assembled.refresh());
-            let advice = format!("the coupling is close to its stability limit: {ways}");
+            let advice = self.ways(self.assembled.refresh());
             out.push(at(f.alternation, limits.ringing, note("ringing", text, advice)));
         }
         if f.drift > DRIFT {
@@ -612,9 +653,11 @@ impl Judge<'_> {
         }
         if f.growth > limits.growth {
             let times = if f.growth < 1e4 { format!("{:.1}", f.growth) } else { short4(f.growth) };
-            let text = format!("`{name}` grows: {times} times larger at the end than before");
-            let advice =
-                format!("if the system itself does not grow, the coupling is unstable: {}", self.ways([]));
+            let text = format!(
+                "`{name}` grows: {times} times larger at the end than before; if the system itself does not, the coupling is \
+                 unstable"
+            );
+            let advice = self.ways([]);
             // What grows without defects grows by itself: a wave that reaches a body at rest.
             let made = off || f.alternation > limits.ringing;
             let found =
@@ -647,9 +690,17 @@ impl Judge<'_> {
                 ..note(
                     "over_tolerance",
                     text,
-                    in_words(self.assembled.default_method().into_iter().chain(
-                        self.assembled.rollback().into_iter().chain(["a smaller `max_rate`"]).map(str::to_owned),
-                    )),
+                    self.assembled
+                        .default_method()
+                        .into_iter()
+                        .chain(
+                            self.assembled
+                                .rollback()
+                                .into_iter()
+                                .chain(["a smaller `max_rate`"])
+                                .map(str::to_owned),
+                        )
+                        .collect::<Vec<_>>(),
                 )
             });
         }
@@ -749,16 +800,18 @@ impl Judge<'_> {
             let others = if count > 1 { format!("; {count} such steps in all") } else { String::new() };
             let text = format!(
                 "`{name}` changed suddenly within a step of {} s, {:.0} times more than the tolerance allows: a \
-                 discontinuity without an announced event{others}",
+                 discontinuity without an announced event, and the error there is of the order of the step{others}",
                 short4(worst.step),
                 worst.norm
             );
             let shorter = format!("`max_step = {}` in the controller", short4(0.1 * worst.step));
-            let ways = self.assembled.rollback().map(str::to_owned).into_iter().chain([
-                shorter,
-                "let the model announce the event, or return early at it".to_owned(),
-            ]);
-            let advice = format!("the error there is of the order of the step: {}", in_words(ways));
+            let ways = self
+                .assembled
+                .rollback()
+                .map(str::to_owned)
+                .into_iter()
+                .chain([shorter, "let the model announce the event, or return early at it".to_owned()]);
+            let advice: Vec<String> = ways.collect();
             out.push(Reason {
                 connection: Some(self.connection(worst.input)),
                 time: Some(worst.time),
@@ -860,7 +913,7 @@ impl Judge<'_> {
                     short4(s.end),
                     s.peak / s.level
                 );
-                let advice = format!("check the outputs there; {}", self.ways([]));
+                let advice = self.ways(["check the outputs there"]);
                 out.push(Reason {
                     time: Some(s.peak_time),
                     value: Some(s.peak),
@@ -919,7 +972,7 @@ impl Judge<'_> {
         )
     }
 
-    fn jump_advice(&self, f: &InputFindings) -> String {
+    fn jump_advice(&self, f: &InputFindings) -> Vec<String> {
         let refresh = self.assembled.refresh().filter(|_| f.stale > f.defect);
         self.ways(refresh.into_iter().chain(self.assembled.higher_hold(f.input)))
     }

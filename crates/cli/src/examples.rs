@@ -72,7 +72,7 @@ Examples:
 /// Of `completions`.
 pub const COMPLETIONS: &str = "\
 Examples:
-  powerbond completions bash > ~/.local/share/bash-completion/completions/powerbond
+  source <(powerbond completions bash)
   powerbond completions zsh > ~/.zfunc/_powerbond
   powerbond completions fish > ~/.config/fish/completions/powerbond.fish
   powerbond completions powershell >> $PROFILE";

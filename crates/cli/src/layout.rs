@@ -182,12 +182,13 @@ fn total(widths: &[usize], gap: usize) -> usize {
     2 + widths.iter().sum::<usize>() + gap * widths.len().saturating_sub(1)
 }
 
-/// The widest columns that can be narrower become so, until all of them fit.
+/// The widest columns that can be narrower become so, until all of them fit; the first one only in the end.
 fn fit(columns: &[&Column], width: usize) -> Vec<usize> {
     let mut widths: Vec<usize> = columns.iter().map(|c| c.natural).collect();
     while total(&widths, NARROW) > width {
         let shrinks = (0..widths.len()).filter(|&i| widths[i] > columns[i].least);
-        let Some(widest) = shrinks.max_by_key(|&i| widths[i]) else { break };
+        // Names stay whole as long as anything else can give way.
+        let Some(widest) = shrinks.max_by_key(|&i| (i > 0, widths[i])) else { break };
         widths[widest] -= 1;
     }
     widths

@@ -33,7 +33,7 @@ pub fn completions(arguments: &Completions) -> Result<u8, Error> {
 
 /// Prints a page, or writes all of them.
 pub fn man(arguments: &Man) -> Result<u8, Error> {
-    let mut command = crate::Arguments::command();
+    let mut command = crate::Arguments::command().disable_help_subcommand(true);
     command.build();
     if let Some(folder) = &arguments.output_dir {
         let write = || {

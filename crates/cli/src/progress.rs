@@ -51,7 +51,7 @@ pub fn caught() -> Result<Arc<AtomicUsize>, Error> {
 /// A bar of 1000 parts, on a terminal.
 fn bar(wanted: bool) -> Option<ProgressBar> {
     (wanted && std::io::stderr().is_terminal()).then(|| {
-        let style = ProgressStyle::with_template("{bar:14} {percent:>3} %  {wide_msg}");
+        let style = ProgressStyle::with_template("{bar:12} {percent:>3} %  {wide_msg}");
         let bar = ProgressBar::new(1000);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar
@@ -124,7 +124,8 @@ fn message(progress: &Progress, seconds: f64, expected: Option<Expected>) -> Str
     parts.extend(expected.map(|e| format!("{} left", duration(e.left))));
     parts.push(format!("{}× real time", rounded((t - start) / seconds)));
     if let Some(e) = expected.filter(|e| e.bytes > 0.0) {
-        parts.push(format!("{} rows, {}", count(e.rows), size(e.bytes)));
+        let rows = count(e.rows).replace(" million", " M").replace(" billion", " G");
+        parts.push(format!("{rows} rows, {}", size(e.bytes)));
     }
     parts.push(format!("h = {}", quantity(step_size, "s")));
     parts.extend(norm.map(|e| format!("error {}", significant(e))));

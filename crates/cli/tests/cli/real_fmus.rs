@@ -453,17 +453,28 @@ fn an_fmu_alone_is_not_judged() {
     for more in [&["-s", "0.1"][..], &["-s", "0.5"], &["-s", "0.1", "--max-error", "1%"]] {
         let ran = lab.powerbond(&[&common[..], more].concat());
         assert_eq!(ran.code, 0, "{}", ran.err);
-        assert!(ran.out.starts_with("NOT JUDGED: nothing is coupled\n  - one subsystem alone"), "{}", ran.out);
+        assert!(
+            ran.out.starts_with("NOT JUDGED: nothing is coupled\n  - one subsystem alone"),
+            "{}",
+            ran.out
+        );
         assert!(ran.out.contains("→ `--verify` runs it again"), "{}", ran.out);
         let verdict = &lab.summary()["verdict"];
         assert_eq!((&verdict["word"], &verdict["score"]), (&"not judged".into(), &serde_json::Value::Null));
         assert_eq!(verdict["reasons"][0]["code"], "nothing_coupled", "{verdict}");
-        assert_eq!(ran.err.contains("for the error was not checked"), more.contains(&"--max-error"), "{}", ran.err);
+        assert_eq!(
+            ran.err.contains("for the error was not checked"),
+            more.contains(&"--max-error"),
+            "{}",
+            ran.err
+        );
     }
     // One that can be restored, moves, and integrates with its step exactly: what it is checked against says nothing of it.
     let lab = alone("integrator2");
     for more in [&["-s", "0.1"][..], &["-s", "0.1", "--verify"], &["--tolerance", "1e-3"]] {
-        let ran = lab.powerbond(&[&["run", "integrator2", "-e", "1", "--output-dir", "out", "--overwrite"], more].concat());
+        let ran = lab.powerbond(
+            &[&["run", "integrator2", "-e", "1", "--output-dir", "out", "--overwrite"], more].concat(),
+        );
         assert_eq!(ran.code, 0, "{}", ran.err);
         assert_eq!(lab.summary()["verdict"]["word"], "not judged", "{more:?}: {}", lab.summary()["verdict"]);
     }

@@ -51,6 +51,9 @@ impl Assembled {
     /// Of the default method: the tolerance for an error, and what it costs. Errors are proportional to it.
     fn smaller_tolerance(&self, error: Option<f64>, wanted: f64) -> Option<String> {
         let now = self.method.jump_tolerance().filter(|_| self.chosen.is_empty())?;
+        if self.is_below_reach() {
+            return Some(format!("a larger `--tolerance`: most steps are over {now:e} whatever their size"));
+        }
         let error = error.filter(|e| e.is_finite() && *e > wanted);
         // Half of it, as estimates are rough.
         let next = round_down(error.map_or(now / 10.0, |error| now * 0.5 * wanted / error));
@@ -65,6 +68,12 @@ impl Assembled {
                 short((10.0 * times).round() / 10.0)
             )
         })
+    }
+
+    /// Most steps are over tolerance: a smaller one changes nothing.
+    fn is_below_reach(&self) -> bool {
+        let statistics = self.engine.statistics();
+        2 * statistics.over_tolerance > statistics.accepted
     }
 
     /// p of `steps ∝ tolerance^(-1/p)`: one more than the mean order of holds.
@@ -108,7 +117,10 @@ impl Assembled {
     pub fn rollback(&self) -> Option<&'static str> {
         let rejects = matches!(self.method.controller.value, Controller::Rollback(_));
         let able = self.engine.network().members.iter().all(|member| member.capabilities.can_restore);
-        (able && !rejects).then_some("`controller = { kind = \"rollback\" }`")
+        // At the smallest step there is nothing to be made again.
+        let statistics = self.engine.statistics();
+        let helps = 2 * statistics.at_floor <= statistics.over_tolerance;
+        (able && !rejects && helps).then_some("`controller = { kind = \"rollback\" }`")
     }
 
     /// Subsystems whose steps are made in two parts only because nobody knows whether their outputs depend on inputs at once, and

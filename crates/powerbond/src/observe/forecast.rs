@@ -190,7 +190,7 @@ impl Remedy {
                 let next = round_down(next.min(DEFAULT_TOLERANCE));
                 let share = (now / next).powf(1.0 / ORDER);
                 ways.push(format!(
-                    "the tolerance {now:e} is out of reach; `--tolerance {next:e}` takes about {}",
+                    "the tolerance {now:e} is out of reach then; `--tolerance {next:e}` would take about {}",
                     duration(share * e.seconds)
                 ));
             }
@@ -215,7 +215,7 @@ impl Remedy {
             String::new()
         };
         format!(
-            "at this pace the run takes {} and {} steps{large}: {}",
+            "at the pace so far the run takes {} and {} steps{large}: {}",
             duration(e.seconds),
             count(e.steps),
             in_words(ways)
@@ -257,7 +257,9 @@ mod tests {
         let text = remedy.text(&expected, 40.0);
         assert!(text.contains("takes 10 h and 24.0 million steps, 24.0 million rows, 4.0 GB"), "{text}");
         assert!(
-            text.contains("the tolerance 1e-12 is out of reach; `--tolerance 2e-4` takes about 62 s"),
+            text.contains(
+                "the tolerance 1e-12 is out of reach then; `--tolerance 2e-4` would take about 62 s"
+            ),
             "{text}"
         );
         assert!(text.contains("`--output-interval 0.002` writes 20000 rows"), "{text}");

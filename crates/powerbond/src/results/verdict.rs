@@ -711,7 +711,7 @@ impl Judge<'_> {
                 time: statistics.first_at_floor,
                 value: Some(share(statistics.at_floor)),
                 limit: Some(limit),
-                ..note("step_floor", text, "lower `min_step` or raise the tolerance")
+                ..note("step_floor", text, vec!["a larger tolerance, or a lower `min_step`".to_owned()])
             });
         }
     }

@@ -9,7 +9,7 @@ use crate::error::Place;
 use crate::number::{percent, short};
 use crate::system::System;
 use powerbond_core::feed_through::Evidence;
-use powerbond_core::hold::InputFeed;
+use powerbond_core::subsystem::FeedThrough;
 
 /// What the user chose and the default method would choose by itself, as it is written: the step, the method.
 pub(super) fn chosen(system: &System) -> Vec<String> {
@@ -123,8 +123,8 @@ impl Assembled {
         (able && !rejects && helps).then_some("`controller = { kind = \"rollback\" }`")
     }
 
-    /// Subsystems whose steps are made in two parts only because nobody knows whether their outputs depend on inputs at once, and
-    /// for which nothing was found that does.
+    /// Subsystems whose outputs are read again at every communication point only because nobody knows whether they depend on inputs
+    /// at once, and for which nothing was found that does.
     pub fn perhaps_without_feed_through(&self) -> Vec<usize> {
         let network = self.engine.network();
         let identified = self.engine.identified();
@@ -132,12 +132,12 @@ impl Assembled {
             let mut of = identified.iter().filter(|f| network.owner_of_output[f.output] == s);
             of.any(|f| f.gain != 0.0 && f.confidence > 0.5)
         };
-        let twice = |s: usize| {
+        let is_silent = |s: usize| {
             let member = &network.members[s];
             member.evidence == Evidence::Unknown
-                && member.inputs.clone().any(|i| self.feeds[i] == InputFeed::Radau)
+                && matches!(member.simulator.info().feed_through, FeedThrough::Unknown)
         };
-        (0..network.members.len()).filter(|&s| twice(s) && !found(s)).collect()
+        self.refreshed.iter().copied().filter(|&s| is_silent(s) && !found(s)).collect()
     }
 }
 

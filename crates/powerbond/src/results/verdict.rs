@@ -766,8 +766,9 @@ impl Judge<'_> {
         }
         for s in self.assembled.perhaps_without_feed_through() {
             let text = format!(
-                "`{}` does not say whether its outputs depend on inputs at the same instant, so each step is made in two parts: \
-                 if none does, `feed_through = []` in its table halves its calls",
+                "`{}` does not say whether its outputs depend on inputs at the same instant, so they are read again at every communication \
+                 point: \
+                 if none does, `feed_through = []` in its table saves these calls",
                 names[s]
             );
             out.push(note("feed_through", text, "`feed_through = []`"));

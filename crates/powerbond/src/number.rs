@@ -85,7 +85,7 @@ pub fn duration(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{percent, share, short};
+    use super::{duration, percent, share, short, size};
 
     #[test]
     fn very_large_and_very_small_numbers_have_exponents() {

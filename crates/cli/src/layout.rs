@@ -279,8 +279,8 @@ mod tests {
         ]);
         let text = "  name  class      steps\n  a     A: takes    1048\n        values\n        and much\n        more\n  long  B              7\n";
         assert_eq!(table_in(&wide, false, 24), text);
-        let numbers = rows(&[&["name", "first", "second one"], &["a", "12345678 J", "12345678 W"]]);
-        let text = "  name       first\n  a     12345678 J\n\n  name      second\n               one\n  a     12345678 W\n";
+        let numbers = rows(&[&["name", "first", "the second one"], &["a", "12345678 J", "12345678 W"]]);
+        let text = "  name       first\n  a     12345678 J\n\n          the second\n  name           one\n  a       12345678 W\n";
         assert_eq!(table_in(&numbers, false, 20), text);
     }
 

@@ -1,7 +1,8 @@
 //! `powerbond bench`: the papers' tables and figures, published beside measured.
 
 use crate::fmus::Fmus;
-use crate::text::{print, significant, table};
+use crate::layout::table;
+use crate::text::{print, show, significant};
 use powerbond::Error;
 use powerbond_bench::{Quantity, Report, Row, SUITES, Suite};
 use std::io::IsTerminal;
@@ -56,7 +57,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             serde_json::to_string_pretty(&report).map_err(|e| Error::output("stdout".as_ref(), &e.into()))?;
         print(&(text + "\n"))?;
     } else {
-        print(&describe(&report))?;
+        show(&describe(&report))?;
     }
     Ok(if report.failed == 0 { 0 } else { 7 })
 }
@@ -68,7 +69,7 @@ fn list(json: bool) -> Result<(), Error> {
         print(&format!("{:#}\n", serde_json::json!({ "suites": suites.collect::<Vec<_>>() })))
     } else {
         let line = |s: &Suite| format!("{:<14} {} ({} rows)\n", s.name, s.about, s.ids().len());
-        print(&SUITES.iter().map(line).collect::<String>())
+        show(&SUITES.iter().map(line).collect::<String>())
     }
 }
 

@@ -1,6 +1,6 @@
 //! `powerbond bonds`: declared power bonds, and those that could be declared, with reasons.
 
-use crate::text::{print, say};
+use crate::text::{print, say, show};
 use powerbond::core::network::VariableName;
 use powerbond::fmi::printable;
 use powerbond::source::At;
@@ -9,13 +9,14 @@ use powerbond::system::{Bond, MadeOf};
 use powerbond::table::write_file;
 use powerbond::{Error, System};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options of `bonds`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A system file, or a folder with `system.toml`
-    system: PathBuf,
+    /// A system file, or a folder with `system.toml` (default: the folder at hand)
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
+    system: Option<PathBuf>,
     /// Add the suggested bonds to the system file, uncertain ones as comments; everything else in it stays as it is
     #[arg(long)]
     write: bool,
@@ -29,7 +30,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn main(arguments: &Arguments) -> Result<u8, Error> {
-    let system = System::load(&arguments.system)?;
+    let system = System::load(&crate::here::system(arguments.system.as_ref(), "bonds")?)?;
     let mut found = bonds(&system, &Interface::of(&system)?);
     let troubles = match arguments.no_trial {
         true => Vec::new(),
@@ -47,7 +48,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         });
         return print(&format!("{document:#}\n")).map(|()| 0);
     }
-    print(&printable(&describe(&system, &found, arguments, written)))?;
+    show(&printable(&describe(&system, &found, arguments, written)))?;
     troubles.iter().for_each(|trouble| say("warning", trouble));
     for bond in &found {
         if let Some(doubt) = &bond.doubt {
@@ -110,13 +111,13 @@ fn describe(system: &System, found: &[BondSuggestion], arguments: &Arguments, wr
             }
         }
     }
-    let path: &Path = &arguments.system;
+    let named = arguments.system.as_ref().map_or_else(String::new, |path| format!("{} ", path.display()));
     if found.is_empty() {
         out += "\nNo other connections between two subsystems, there and back, multiply to a power\n";
     } else if written {
-        out += &format!("\nwritten to {}\n", path.display());
+        out += "\nwritten to the system file\n";
     } else {
-        out += &format!("\n`powerbond bonds {} --write` adds them to the system file\n", path.display());
+        out += &format!("\n`powerbond bonds {named}--write` adds them to the system file\n");
     }
     out
 }

@@ -1,6 +1,7 @@
 //! `powerbond check`: a system before it runs: who feeds whom, in which order, what methods can use.
 
-use crate::text::{print, quantity, say, significant, table};
+use crate::layout::table;
+use crate::text::{print, quantity, say, show, significant};
 use powerbond::check::{LoopCheck, SubsystemCheck};
 use powerbond::fmi::printable;
 use powerbond::table::{may_replace, write_file};
@@ -10,13 +11,14 @@ use std::path::{Path, PathBuf};
 /// Options of `check`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A system file, a folder with `system.toml`, or a single FMU
-    system: PathBuf,
+    /// A system file, a folder with `system.toml`, or a single FMU (default: the folder at hand)
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
+    system: Option<PathBuf>,
     /// Treat violations of the FMI standard as errors (exit code 3), also where powerbond can read the file
     #[arg(long)]
     strict: bool,
     /// Write a picture of the system to this file (.svg or .dot)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     graph: Option<PathBuf>,
     /// Replace a file there that powerbond did not draw
     #[arg(long, requires = "graph")]
@@ -40,7 +42,8 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         may_replace(path, mark, arguments.overwrite)?;
     }
     let options = RunOptions { set: arguments.set.clone(), ..RunOptions::default() };
-    let system = options.apply(&System::load(&arguments.system)?)?;
+    let path = crate::here::system(arguments.system.as_ref(), "check")?;
+    let system = options.apply(&System::load(&path)?)?;
     let check = if arguments.probe { system.check_with_steps()? } else { system.check()? };
     if let Some((path, draw, mark)) = draw {
         write_file(path, &format!("{mark}\n{}", draw(&check)), mark, arguments.overwrite)?;
@@ -50,7 +53,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             .map_err(|e| Error::output(Path::new("stdout"), &e.into()))?;
         print(&(text + "\n"))?;
     } else {
-        print(&printable(&describe(&check)))?;
+        show(&printable(&describe(&check)))?;
         check.notes.iter().for_each(|note| say("note", note));
         let failed = check.failure.as_ref().map(Error::to_string);
         let warnings = check.warnings.iter().filter(|w| Some(*w) != failed.as_ref());
@@ -60,8 +63,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         }
     }
     if arguments.strict && !check.findings.is_empty() {
-        let message =
-            format!("{}: {} finding(s) with --strict", arguments.system.display(), check.findings.len());
+        let message = format!("{}: {} finding(s) with --strict", path.display(), check.findings.len());
         return Err(Error::input(None, message));
     }
     if let Some(error) = &check.failure {

@@ -1,6 +1,7 @@
 //! `powerbond compare`: results against results.
 
-use crate::text::{print, quantity, significant, table};
+use crate::layout::table;
+use crate::text::{print, quantity, say, show, significant};
 use powerbond::Error;
 use powerbond::results::{Comparison, Tolerance, compare};
 use std::path::PathBuf;
@@ -36,14 +37,14 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             .map_err(|e| Error::output("stdout".as_ref(), &e.into()))?;
         print(&(text + "\n"))?;
     } else {
-        print(&describe(&comparison))?;
+        show(&describe(&comparison))?;
     }
     let warn = |what: &str, names: &[String]| {
         if !names.is_empty() {
-            eprintln!("warning: {what}: {}", names.join(", "));
+            say("warning", format!("{what}: {}", names.join(", ")));
         }
     };
-    comparison.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    comparison.notes.iter().for_each(|note| say("note", note));
     warn("only in the first", &comparison.only_first);
     warn("only in the reference", &comparison.only_reference);
     if comparison.different_times {

@@ -3,6 +3,7 @@
 /// Of `run`.
 pub const RUN: &str = "\
 Examples:
+  powerbond run
   powerbond run examples/quarter-car
   powerbond run examples/quarter-car --tolerance 1e-4 --report
   powerbond run examples/quarter-car --set chassis.mass=500
@@ -84,3 +85,18 @@ Examples:
   powerbond methods
   powerbond methods ecco
   powerbond methods quarter-car/chassis";
+
+/// Of `completions`.
+pub const COMPLETIONS: &str = "\
+Examples:
+  source <(powerbond completions bash)
+  powerbond completions zsh > ~/.zfunc/_powerbond
+  powerbond completions fish > ~/.config/fish/completions/powerbond.fish
+  powerbond completions powershell >> $PROFILE";
+
+/// Of `man`.
+pub const MAN: &str = "\
+Examples:
+  powerbond man | man -l -
+  powerbond man run | man -l -
+  powerbond man --output-dir ~/.local/share/man/man1";

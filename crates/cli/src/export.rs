@@ -18,10 +18,10 @@ pub struct Arguments {
     #[arg(long, value_name = "PARAM=VALUE")]
     set: Vec<String>,
     /// The file to write (default: the name of the model)
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
     /// The library of the models (default: in the folder of this command, else inside it)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     library: Option<PathBuf>,
     /// Print nothing but errors
     #[arg(short, long)]

@@ -1,6 +1,7 @@
 //! `powerbond inspect`: what an FMU says about itself, without running it.
 
-use crate::text::{print, say, significant, table};
+use crate::layout::table;
+use crate::text::{print, say, show, significant};
 use powerbond::Error;
 use powerbond::core::subsystem::Subsystem;
 use powerbond::fmi::description::{Causality, ModelDescription, Variability, Variable};
@@ -74,9 +75,9 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             Some(Err(error)) => out += &format!("\nload failed: {}\n", error.problem),
             None => {}
         }
-        print(&printable(&out))?;
+        show(&printable(&out))?;
         if let Some(probed) = &probed {
-            print(&printable(&probed.text()))?;
+            show(&printable(&probed.text()))?;
         }
         findings.iter().for_each(|f| say("finding", f));
     }

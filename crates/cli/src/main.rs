@@ -11,15 +11,20 @@ mod embedded;
 mod examples;
 mod export;
 mod fmus;
+mod here;
 mod inspect;
+mod layout;
 mod logging;
+mod manual;
 mod methods;
 mod new;
 mod progress;
 mod report;
 mod run;
 mod stability;
+mod terminal;
 mod text;
+mod tips;
 mod tune;
 
 use clap::{Parser, Subcommand};
@@ -93,6 +98,12 @@ enum Command {
     /// List the methods, models and their knobs
     #[command(after_help = examples::METHODS)]
     Methods(methods::Arguments),
+    /// Print the completions of a shell: verbs, options and file names
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(manual::Completions),
+    /// Print a page of the manual, or write all of them
+    #[command(after_help = examples::MAN)]
+    Man(manual::Man),
 }
 
 fn main() {
@@ -102,7 +113,7 @@ fn main() {
     if let Some(code) = powerbond_worker::serve(std::env::args_os()) {
         powerbond::fmi::process::leave(code);
     }
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| tips::add(error).exit());
     // A supervisor sees by itself how its worker ends.
     if !powerbond_worker::is_worker() {
         powerbond::fmi::process::guard();
@@ -135,6 +146,8 @@ fn run(Arguments { verbose, in_process, command }: &Arguments) -> u8 {
         Command::Bench(arguments) => bench::main(arguments),
         Command::Export(arguments) => export::main(arguments),
         Command::Methods(arguments) => methods::main(arguments),
+        Command::Completions(arguments) => manual::completions(arguments),
+        Command::Man(arguments) => manual::man(arguments),
     });
     result.unwrap_or_else(|error| {
         eprint!("{}", text::error(&error));

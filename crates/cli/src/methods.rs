@@ -1,6 +1,6 @@
 //! `powerbond methods`: the catalogue, as the program itself uses it.
 
-use crate::text::print;
+use crate::text::{print, show};
 use powerbond::Error;
 use powerbond::catalogue::{self, Kind};
 use powerbond::core::subsystem::{Causality, Variable};
@@ -84,7 +84,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             }
         }
     }
-    print(&out)?;
+    show(&out)?;
     Ok(0)
 }
 

@@ -1,8 +1,9 @@
 //! `powerbond new`: a first system file from FMUs, or a copy of an example.
 
 use crate::embedded;
-use crate::text::{is_terminal, print, quantity, say};
-use crate::{contain, text};
+use crate::terminal::is_terminal;
+use crate::text::{print, quantity, say, show};
+use crate::{contain, layout};
 use powerbond::Error;
 use powerbond::fmi::{PrivateFolder, printable};
 use powerbond::suggest::{Draft, Inclusion, SignalKind, Wire};
@@ -44,7 +45,7 @@ const TRIAL: Duration = Duration::from_secs(30);
 /// Runs the command.
 pub fn main(arguments: &Arguments, in_process: bool) -> Result<u8, Error> {
     if arguments.list {
-        return print(&embedded::listed()).map(|()| 0);
+        return show(&embedded::listed()).map(|()| 0);
     }
     if let Some(name) = &arguments.example {
         let folder = arguments.output.clone().unwrap_or_else(|| PathBuf::from(name));
@@ -72,7 +73,7 @@ pub fn main(arguments: &Arguments, in_process: bool) -> Result<u8, Error> {
         return Ok(code);
     }
     write_file(&file, &draft.text()?, "", true)?;
-    print(&printable(&describe(&draft, &file)))?;
+    show(&printable(&describe(&draft, &file)))?;
     Ok(0)
 }
 
@@ -201,7 +202,7 @@ fn describe(draft: &Draft, file: &Path) -> String {
             };
             rows.push(vec![format!("{} = {gain}{}", wire.to, wire.from), format!("{}{turned}", wire.reason)]);
         }
-        out += text::table(&rows).trim_start_matches('\n');
+        out += layout::table(&rows).trim_start_matches('\n');
     }
     let bonds: Vec<_> = draft.bonds().iter().filter(|bond| bond.certain).collect();
     if !bonds.is_empty() {

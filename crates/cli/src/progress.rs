@@ -1,10 +1,12 @@
 //! Progress of a run: a bar on a terminal, JSON lines for machines, and the way out on Ctrl-C.
 
+use crate::text::{quantity, significant};
 use indicatif::{ProgressBar, ProgressStyle};
-use powerbond::Error;
 use powerbond::core::observe::{Flow, Observer, StartView, StepReport};
 use powerbond::core::step::StepView;
+use powerbond::number::{count, duration, size};
 use powerbond::tune;
+use powerbond::{Error, Expected, Forecast, Reach};
 use powerbond_worker::{Listener, Progress};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -23,6 +25,7 @@ pub struct Watch {
     span: (f64, f64),
     /// Which run it is, of several that verify one.
     run: u32,
+    forecast: Forecast,
 }
 
 /// Steps between two looks at the clock.
@@ -48,7 +51,7 @@ pub fn caught() -> Result<Arc<AtomicUsize>, Error> {
 /// A bar of 1000 parts, on a terminal.
 fn bar(wanted: bool) -> Option<ProgressBar> {
     (wanted && std::io::stderr().is_terminal()).then(|| {
-        let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
+        let style = ProgressStyle::with_template("{bar:12} {percent:>3} %  {wide_msg}");
         let bar = ProgressBar::new(1000);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar
@@ -61,7 +64,8 @@ impl Watch {
         let signal = caught()?;
         let bar = bar(!json && !quiet);
         let now = Instant::now();
-        Ok(Watch { bar, json, quiet, begun: now, shown: now, signal, span: (0.0, 0.0), run: 0 })
+        let forecast = Forecast::new(0.0, 0.0);
+        Ok(Watch { bar, json, quiet, begun: now, shown: now, signal, span: (0.0, 0.0), run: 0, forecast })
     }
 
     /// The exit code if the user stopped the run.
@@ -86,26 +90,17 @@ impl Watch {
 
     fn show(&mut self, progress: &Progress) {
         self.shown = Instant::now();
-        let Progress { run, start, stop, time: t, step_size, norm, steps } = *progress;
+        let Progress { run, start, stop, time: t, step_size, norm, steps, rows, bytes } = *progress;
         if run != self.run {
             (self.run, self.begun) = (run, Instant::now());
+            self.forecast = Forecast::new(start, stop);
         }
         let done = ((t - start) / (stop - start)).clamp(0.0, 1.0);
         let seconds = self.begun.elapsed().as_secs_f64();
+        let expected = self.forecast.at(Reach { seconds, time: t, steps, rows, bytes });
         if let Some(bar) = &self.bar {
             bar.set_position((1000.0 * done) as u64);
-            let error = norm.map_or(String::new(), |e| format!("  error {}", crate::text::significant(e)));
-            bar.set_message(format!(
-                "{}t = {}  h = {}{error}  {}× real time  {} left",
-                if run > 1 { format!("run {run}  ") } else { String::new() },
-                crate::text::quantity(t, "s"),
-                crate::text::quantity(step_size, "s"),
-                crate::text::significant((t - start) / seconds),
-                // At the pace of the whole run so far.
-                indicatif::HumanDuration(
-                    Duration::try_from_secs_f64(seconds / done - seconds).unwrap_or(Duration::MAX)
-                ),
-            ));
+            bar.set_message(message(progress, seconds, expected));
         }
         if self.json {
             let line = serde_json::json!({
@@ -118,11 +113,40 @@ impl Watch {
     }
 }
 
+/// What is said beside the bar, the most important first: what has no room on a narrow terminal is cut off.
+fn message(progress: &Progress, seconds: f64, expected: Option<Expected>) -> String {
+    let Progress { run, start, time: t, step_size, norm, .. } = *progress;
+    let mut parts = Vec::new();
+    if run > 1 {
+        parts.push(format!("run {run}"));
+    }
+    parts.push(format!("t = {}", quantity(t, "s")));
+    parts.extend(expected.map(|e| format!("{} left", duration(e.left))));
+    parts.push(format!("{}× real time", rounded((t - start) / seconds)));
+    if let Some(e) = expected.filter(|e| e.bytes > 0.0) {
+        let rows = count(e.rows).replace(" million", " M").replace(" billion", " G");
+        parts.push(format!("{rows} rows, {}", size(e.bytes)));
+    }
+    parts.push(format!("h = {}", quantity(step_size, "s")));
+    parts.extend(norm.map(|e| format!("error {}", significant(e))));
+    parts.join("  ")
+}
+
+/// Two digits are enough for what changes all the time.
+fn rounded(x: f64) -> String {
+    if !(0.01..1e5).contains(&x) {
+        return format!("{x:.0e}");
+    }
+    let scale = 10f64.powi(1 - x.log10().floor() as i32);
+    significant((x * scale).round() / scale)
+}
+
 /// Of a run in this process.
 impl Observer for Watch {
     fn started(&mut self, start: &StartView<'_>) -> Flow {
         self.span = (start.t, start.stop);
         (self.run, self.begun) = (self.run + 1, Instant::now());
+        self.forecast = Forecast::new(start.t, start.stop);
         if self.interrupted() { Flow::Stop } else { Flow::Continue }
     }
 
@@ -139,6 +163,8 @@ impl Observer for Watch {
                 step_size: step.span.h,
                 norm: report.estimates.first().map(|e| e.norm),
                 steps: report.number,
+                rows: 0,
+                bytes: 0,
             });
         }
         Flow::Continue
@@ -159,9 +185,9 @@ impl Listener for Watch {
 
     fn say(&mut self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => bar.println(crate::layout::wrap_for_errors(text.trim_end())),
             None if self.quiet => {}
-            None => eprintln!("{text}"),
+            None => eprintln!("{}", text.trim_end()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! `powerbond report`: one self-contained HTML file from run folders.
 
-use crate::text::print;
+use crate::text::{print, say};
 use powerbond::Error;
 use powerbond::report::{self, REPORT};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub struct Arguments {
     #[arg(required = true)]
     folders: Vec<PathBuf>,
     /// Output file (default: report.html in the folder; for several runs, in the current one)
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
     /// Replace a file there that is not a report
     #[arg(long)]
@@ -29,7 +29,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         _ => PathBuf::from(REPORT),
     });
     for note in report::write(&arguments.folders, &file, arguments.overwrite)? {
-        eprintln!("note: {note}");
+        say("note", note);
     }
     if arguments.json {
         print(&format!("{}\n", serde_json::json!({ "report": file.display().to_string() })))?;

@@ -1,7 +1,9 @@
 //! `powerbond run`: a coupled system from start to stop, results on disk, a summary for people.
 
+use crate::layout::{table, wrap};
 use crate::progress::Watch;
-use crate::text::{line_of, print, quantity, say, significant, table};
+use crate::terminal;
+use crate::text::{line_of, print, quantity, say, significant};
 use powerbond::core::observe::Observer;
 use powerbond::fmi::PrivateFolder;
 use powerbond::number::percent;
@@ -16,8 +18,9 @@ use std::time::Duration;
 /// Options of `run`.
 #[derive(Clone, clap::Args)]
 pub struct Arguments {
-    /// A system file, a folder with `system.toml`, or a single FMU
-    system: PathBuf,
+    /// A system file, a folder with `system.toml`, or a single FMU (default: the folder at hand)
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
+    system: Option<PathBuf>,
     /// Start of the run, in s
     #[arg(short, long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     begin_time: Option<f64>,
@@ -46,30 +49,30 @@ pub struct Arguments {
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = crate::text::seconds)]
     output_interval: Option<f64>,
     /// Folder of the results (default: results/<name of the system>)
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     output_dir: Option<PathBuf>,
     /// Replace earlier results at the same place; otherwise an earlier run in the default folder is renamed, and an
     /// --output-dir or --output with results is refused
     #[arg(long)]
     overwrite: bool,
     /// File of the recorded variables; its extension selects the format of all tables: .csv, .arrows, .parquet
-    #[arg(short, long, value_name = "FILE", conflicts_with = "format")]
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with = "format")]
     output: Option<PathBuf>,
     /// Format of the tables (default: csv); arrow and parquet need a powerbond built with the feature `arrow`
     #[arg(long, value_name = "FORMAT", value_parser = ["csv", "arrow", "parquet"])]
     format: Option<String>,
     /// Take `[method]` (and the `step` that belongs to it) from this file, such as tune's `tuned.toml`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     method: Option<PathBuf>,
     /// Set a parameter, subsystem.parameter=value, or a knob, method.estimator.tolerance=1e-4 (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// Set parameters from an SSP parameter set (.ssv); --set overrides it (repeatable, later files override
     /// earlier ones)
-    #[arg(long, value_name = "FILE.SSV")]
+    #[arg(long, value_name = "FILE.SSV", value_hint = clap::ValueHint::FilePath)]
     params: Vec<PathBuf>,
     /// Apply an OSP scenario (YAML or JSON): override and bias variables at given times
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     scenario: Option<PathBuf>,
     /// Pace the run to wall-clock time, or FACTOR times faster
     #[arg(
@@ -85,7 +88,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     worker_threads: u16,
     /// Set external inputs from a CSV file: `time`, then one column per `subsystem.input`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     input: Option<PathBuf>,
     /// Continue when an output is NaN or infinite
     #[arg(long)]
@@ -163,8 +166,9 @@ pub fn main(arguments: &Arguments, logs: bool, in_process: bool) -> Result<u8, E
     // What FMUs may write to is theirs alone.
     let temporary = arguments.sandbox.then(PrivateFolder::new).transpose();
     let temporary = temporary.map_err(|e| Error::input(None, e.to_string()))?;
-    let path = temporary.as_ref().map(|folder| folder.path().to_owned());
-    let ending = powerbond_worker::supervise(std::env::args_os().skip(1), limits, path, &mut watch);
+    let mut environment = terminal::environment();
+    environment.extend(temporary.as_ref().map(|folder| ("TMPDIR", folder.path().into())));
+    let ending = powerbond_worker::supervise(std::env::args_os().skip(1), limits, environment, &mut watch);
     drop(temporary);
     watch.clear();
     let ending = match ending {
@@ -176,14 +180,14 @@ pub fn main(arguments: &Arguments, logs: bool, in_process: bool) -> Result<u8, E
         }
         // A limit on files or memory, for one: the run itself may do without.
         Err(error) => {
-            eprintln!("warning: cannot start the worker process: {error}; FMUs run in this process");
+            say("warning", format!("cannot start the worker process: {error}; FMUs run in this process"));
             return arguments.alone(&mut watch);
         }
     };
     match ending {
         Ending::Reported { report, trouble, folder } => {
             arguments.page(folder.as_deref())?;
-            show(&report)?;
+            tell(&report)?;
             match trouble {
                 Some(error) if matches!(error, Error::Deadline(_)) => {
                     say("error", &error);
@@ -215,7 +219,7 @@ fn say_where(folder: Option<&Path>) {
     }
 }
 
-fn show(report: &Report) -> Result<(), Error> {
+fn tell(report: &Report) -> Result<(), Error> {
     print(&report.out)?;
     eprint!("{}", report.err);
     Ok(())
@@ -236,8 +240,12 @@ fn work(arguments: &Arguments, mut worker: Worker) -> u8 {
     let concluded = move |summary: &Summary, folder: Option<&RunFolder>, error: Option<&Error>| {
         let _ = folder.map(|folder| later.report_on(summary, folder, error).map(told));
     };
-    let output =
-        Output { backups: Some(worker.backups()), concluded: Some(Box::new(concluded)), ..Output::default() };
+    let output = Output {
+        backups: Some(worker.backups()),
+        foreseen: Some(Box::new(move |text: &str| stopped.notice(&line_of("warning", text)))),
+        concluded: Some(Box::new(concluded)),
+        ..Output::default()
+    };
     let begun = arguments.enter_sandbox().and_then(|()| crate::text::keep_stdout());
     let done = begun.and_then(|()| arguments.run(output, &mut worker));
     let report = done.and_then(|done| arguments.report_of(&done));
@@ -276,12 +284,18 @@ impl Arguments {
 
     /// Without a worker.
     fn alone(&self, watch: &mut Watch) -> Result<u8, Error> {
-        let done = self.run(Output::default(), watch);
+        let quiet = self.quiet;
+        let foreseen = move |text: &str| {
+            if !quiet {
+                say("warning", text)
+            }
+        };
+        let done = self.run(Output { foreseen: Some(Box::new(foreseen)), ..Output::default() }, watch);
         watch.clear();
         let done = done?;
         let report = self.report_of(&done)?;
         self.page(done.folder.as_ref().map(RunFolder::path))?;
-        show(&report)?;
+        tell(&report)?;
         Ok(watch.stopped_by().filter(|_| report.code == 0).unwrap_or(report.code))
     }
 
@@ -315,7 +329,7 @@ impl Arguments {
             }),
             error: self.error,
         };
-        let system = options.apply(&System::load(&self.system)?)?;
+        let system = options.apply(&System::load(&crate::here::system(self.system.as_ref(), "run")?)?)?;
         Ok((options, system))
     }
 
@@ -357,10 +371,11 @@ impl Arguments {
         match found.unwrap_or(0) {
             0 => "  no power bonds: add `[bonds.name]` to measure whether the coupling conserves energy\n"
                 .to_owned(),
-            n => format!(
-                "  no power bonds, but {n} could be declared: see `powerbond bonds {}`\n",
-                self.system.display()
-            ),
+            n => {
+                let named =
+                    self.system.as_ref().map_or_else(String::new, |path| format!(" {}", path.display()));
+                format!("  no power bonds, but {n} could be declared: see `powerbond bonds{named}`\n")
+            }
         }
     }
 
@@ -385,7 +400,8 @@ impl Arguments {
             let path = serde_json::json!(folder.path());
             report.out = format!("{{\"folder\":{path},{}\n", &line[1..]);
         } else if !self.quiet && error.is_none() {
-            report.out = describe(summary, folder, &self.about_bonds(summary));
+            let text = wrap(&describe(summary, folder, &self.about_bonds(summary), self.report));
+            report.out = terminal::paint_verdict(text, summary.verdict.word);
         }
         if !self.quiet {
             // Those of before the run were said then.
@@ -405,7 +421,7 @@ impl Arguments {
 }
 
 /// The summary in words.
-fn describe(summary: &Summary, folder: &RunFolder, about_bonds: &str) -> String {
+fn describe(summary: &Summary, folder: &RunFolder, about_bonds: &str, with_report: bool) -> String {
     let s = summary;
     let mut out = verdict(&s.verdict);
     out += &format!(
@@ -503,7 +519,11 @@ fn describe(summary: &Summary, folder: &RunFolder, about_bonds: &str) -> String 
     if let Some(wanted) = folder.instead_of() {
         out += &format!(", as another run writes to {}", wanted.display());
     }
-    out + "\n"
+    out + &if with_report {
+        format!("\nreport: {}\n", folder.path().join(REPORT).display())
+    } else {
+        format!("\nreport: powerbond report {}\n", folder.path().display())
+    }
 }
 
 /// Of a long list those with the largest `size`, in the order of the list, and a line about the others.
@@ -649,10 +669,8 @@ fn verdict(v: &VerdictSummary) -> String {
             (_, Some(t)) => format!(" (worst at t = {})", quantity(t, "s")),
         };
         out += &format!("  - {bond}{}{time}\n", reason.text);
-        if reason.level != "note" {
-            out += &format!("    → {}\n", reason.advice);
-        }
     }
+    v.advice.iter().for_each(|way| out += &format!("  → {way}\n"));
     out
 }
 

@@ -1,7 +1,7 @@
 //! `powerbond stability`: the largest stable constant step of each method on one's own system.
 
 use crate::progress::Bar;
-use crate::text::{print, quantity, significant};
+use crate::text::{print, quantity, say, show, significant};
 use powerbond::results::{Contents, RunFolder};
 use powerbond::stability::{Curve, Limit, Measure, Stability, StabilityOptions, stability};
 use powerbond::{Error, RunOptions, System};
@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 /// Options of `stability`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A system file or a folder with `system.toml`
-    system: PathBuf,
+    /// A system file or a folder with `system.toml` (default: the folder at hand)
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
+    system: Option<PathBuf>,
     /// Smallest step size, in s (default: 1/20000 of the run, or less while that is unstable)
     #[arg(long, value_name = "S", value_parser = crate::text::seconds)]
     from: Option<f64>,
@@ -28,17 +29,17 @@ pub struct Arguments {
     #[arg(short, long, alias = "stop-time", value_name = "S", allow_negative_numbers = true)]
     end_time: Option<f64>,
     /// Replace the `[method]` of the system by that of this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     method: Option<PathBuf>,
     /// Set a parameter: subsystem.parameter=value (repeatable)
     #[arg(long, value_name = "SUB.PARAM=VALUE")]
     set: Vec<String>,
     /// Set parameters from an SSP parameter set (.ssv); --set overrides it (repeatable, later files override
     /// earlier ones)
-    #[arg(long, value_name = "FILE.SSV")]
+    #[arg(long, value_name = "FILE.SSV", value_hint = clap::ValueHint::FilePath)]
     params: Vec<PathBuf>,
     /// Where stability.svg goes (default: results/<name of the system>-stability)
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     output_dir: Option<PathBuf>,
     /// Replace an earlier one at the same place; otherwise the default folder is renamed, and an --output-dir with one is refused
     #[arg(long)]
@@ -62,7 +63,8 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         overwrite: arguments.overwrite,
         ..RunOptions::default()
     };
-    let system = options.apply(&System::load(&arguments.system)?)?;
+    let system =
+        options.apply(&System::load(&crate::here::system(arguments.system.as_ref(), "stability")?)?)?;
     let mut wanted = options.wanted(&system);
     wanted.contents = Contents::Files(&[PICTURE]);
     if !wanted.chosen {
@@ -82,15 +84,15 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     let Some(found) = found else { return Ok(progress.exit_code()) };
     let folder = RunFolder::claim(&wanted)?;
     folder.replace(PICTURE, &found.picture)?;
-    folder.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+    folder.warnings().iter().for_each(|warning| say("warning", warning));
     if arguments.json {
         let text =
             serde_json::to_string_pretty(&found).map_err(|e| Error::output("stdout".as_ref(), &e.into()))?;
         print(&(text + "\n"))?;
     } else {
-        print(&describe(&found, folder.path()))?;
+        show(&describe(&found, folder.path()))?;
     }
-    found.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    found.notes.iter().for_each(|note| say("note", note));
     Ok(0)
 }
 

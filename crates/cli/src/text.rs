@@ -1,8 +1,9 @@
-//! Numbers and tables as people like to read them.
+//! Numbers as people like to read them, and where texts go.
 
+use crate::layout::{wrap, wrap_for_errors};
 use powerbond::Error;
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -26,12 +27,17 @@ pub fn stdout() -> Result<std::process::Stdio, Error> {
     }
 }
 
-/// Whether the real stdout is a terminal.
-pub fn is_terminal() -> bool {
-    STDOUT.get().map_or_else(|| io::stdout().is_terminal(), IsTerminal::is_terminal)
+/// The real stdout, if it was taken away from FMUs.
+pub fn real_stdout() -> Option<&'static File> {
+    STDOUT.get()
 }
 
-/// Prints to stdout; a closed pipe (`| head`) is not an error.
+/// Prints a text for people: its lines fit the terminal.
+pub fn show(text: &str) -> Result<(), Error> {
+    print(&wrap(text))
+}
+
+/// Prints to stdout as it is; a closed pipe (`| head`) is not an error.
 pub fn print(text: &str) -> Result<(), Error> {
     let mut out: Box<dyn Write> = match STDOUT.get() {
         Some(file) => Box::new(file),
@@ -55,7 +61,7 @@ pub fn error(error: &Error) -> String {
 
 /// A line for stderr: `warning: …`. Names and words of FMUs give no orders to the terminal.
 pub fn line_of(what: &str, text: impl std::fmt::Display) -> String {
-    format!("{what}: {}\n", powerbond::fmi::printable(&text.to_string()))
+    wrap_for_errors(&format!("{what}: {}\n", powerbond::fmi::printable(&text.to_string())))
 }
 
 /// Says something on stderr.
@@ -135,42 +141,6 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "expected an amount with a unit, such as 512MB or 2GB".to_owned())
 }
 
-/// Lines of cells with aligned columns, below a header: the first column and columns of words to the left, those where half
-/// of the cells or more begin with a number to the right. Control characters, which names of other tools may have, are shown and not printed.
-pub fn table(rows: &[Vec<String>]) -> String {
-    let shown = |cell: &String| match cell.contains(char::is_control) {
-        true => cell.escape_debug().to_string(),
-        false => cell.clone(),
-    };
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let is_number = |cell: &&String| {
-        let digits = cell.trim_start_matches(['+', '-', '−', '±', '<', '>', '≤', '≥', '≈', '×', ' ']);
-        // Sentences may begin with a number, too.
-        digits.starts_with(|c: char| c.is_ascii_digit()) && cell.split(' ').count() <= 5
-    };
-    let numbers = |c: usize| {
-        let cells = rows.iter().skip(1).filter_map(|row| row.get(c)).filter(|cell| !cell.is_empty());
-        let (all, with) = (cells.clone().count(), cells.filter(is_number).count());
-        with > 0 && 2 * with >= all
-    };
-    let to_the_right: Vec<bool> = (0..columns).map(|c| c > 0 && numbers(c)).collect();
-    let mut out = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (c, cell) in row.iter().enumerate() {
-            let pad = " ".repeat(widths[c] - cell.chars().count());
-            line += if c == 0 { "  " } else { "   " };
-            line += &if to_the_right[c] { pad + cell } else { format!("{cell}{pad}") };
-        }
-        out += line.trim_end();
-        out.push('\n');
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,13 +156,5 @@ mod tests {
         ] {
             assert_eq!(quantity(x, "s"), text);
         }
-    }
-
-    #[test]
-    fn words_stand_to_the_left_and_numbers_to_the_right() {
-        let rows = [["name", "class", "steps"], ["a", "A: takes values", "1048"], ["long", "B", "7"]];
-        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
-        let text = "  name   class             steps\n  a      A: takes values    1048\n  long   B                     7\n";
-        assert_eq!(table(&rows), text);
     }
 }

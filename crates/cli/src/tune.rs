@@ -1,7 +1,9 @@
 //! `powerbond tune`: every method on one's own system, what accuracy costs, and a ready `[method]`.
 
+use crate::layout::table_with_remarks;
 use crate::progress::Bar;
-use crate::text::{print, quantity, table};
+use crate::terminal;
+use crate::text::{print, quantity, say, show};
 use powerbond::number::percent;
 use powerbond::results::{Contents, RunFolder};
 use powerbond::tune::{Choice, Point, TuneOptions, Tuning, tune};
@@ -11,8 +13,9 @@ use std::path::{Path, PathBuf};
 /// Options of `tune`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A system file, a folder with `system.toml`, or a single FMU
-    system: PathBuf,
+    /// A system file, a folder with `system.toml`, or a single FMU (default: the folder at hand)
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
+    system: Option<PathBuf>,
     /// Wanted error; the cheapest run below it is chosen
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = crate::text::share)]
     error: f64,
@@ -30,13 +33,13 @@ pub struct Arguments {
     set: Vec<String>,
     /// Set parameters from an SSP parameter set (.ssv); --set overrides it (repeatable, later files override
     /// earlier ones)
-    #[arg(long, value_name = "FILE.SSV")]
+    #[arg(long, value_name = "FILE.SSV", value_hint = clap::ValueHint::FilePath)]
     params: Vec<PathBuf>,
     /// Apply an OSP scenario (YAML or JSON): override and bias variables at given times
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     scenario: Option<PathBuf>,
     /// Where tuned.toml and tune.svg go (default: results/<name of the system>-tune)
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     output_dir: Option<PathBuf>,
     /// Replace earlier ones at the same place; otherwise the default folder is renamed, and an --output-dir with them is refused
     #[arg(long)]
@@ -63,7 +66,8 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         overwrite: arguments.overwrite,
         ..RunOptions::default()
     };
-    let system = options.apply(&System::load(&arguments.system)?)?;
+    let path = crate::here::system(arguments.system.as_ref(), "tune")?;
+    let system = options.apply(&System::load(&path)?)?;
     let mut wanted = options.wanted(&system);
     wanted.contents = Contents::Files(&[TUNED, PICTURE]);
     if !wanted.chosen {
@@ -81,19 +85,19 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     if let Some(choice) = &tuning.choice {
         folder.replace(TUNED, &ready(&tuning, choice))?;
     }
-    folder.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+    folder.warnings().iter().for_each(|warning| say("warning", warning));
     if arguments.json {
         let text =
             serde_json::to_string_pretty(&tuning).map_err(|e| Error::output("stdout".as_ref(), &e.into()))?;
         print(&(text + "\n"))?;
     } else {
-        print(&describe(&tuning, folder.path(), &arguments.system))?;
+        show(&describe(&tuning, folder.path(), &path))?;
     }
-    tuning.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    tuning.notes.iter().for_each(|note| say("note", note));
     Ok(match &tuning.choice {
         Some(choice) if choice.reached => 0,
         _ => {
-            eprintln!("error: no run has an error of {} or less", percent(tuning.wanted));
+            say("error", format!("no run has an error of {} or less", percent(tuning.wanted)));
             7
         }
     })
@@ -124,13 +128,14 @@ fn describe(tuning: &Tuning, folder: &Path, system: &Path) -> String {
             rows.push(row(name(k), run, chosen));
         }
     }
+    let rows = if terminal::width() < ROOM { below_names(rows) } else { rows };
     let reference = &tuning.reference;
     let mut out = format!(
         "{}: {} methods in {}\n\n{}\n{}\n",
         tuning.system,
         tuning.methods.len(),
         quantity(tuning.seconds, "s"),
-        left_last(&rows),
+        table_with_remarks(&rows),
         tuning.plot(60, 17)
     );
     out += &format!(
@@ -194,6 +199,25 @@ fn row(name: String, run: &Point, chosen: bool) -> Vec<String> {
     ]
 }
 
+/// Columns that the whole table takes.
+const ROOM: usize = 104;
+
+/// Names of methods on lines of their own, above what belongs to them.
+fn below_names(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let mut narrow = Vec::new();
+    for (r, mut row) in rows.into_iter().enumerate() {
+        let name = row.remove(0);
+        if r == 0 {
+            row[0] = name;
+        } else {
+            narrow.extend((!name.is_empty()).then(|| vec![name]));
+            row[0].insert_str(0, "   ");
+        }
+        narrow.push(row);
+    }
+    narrow
+}
+
 /// The first sentence of a failure, which is enough for a table.
 fn shortened(failure: &str) -> String {
     let first = failure.split(". ").next().unwrap_or(failure);
@@ -202,16 +226,4 @@ fn shortened(failure: &str) -> String {
         text.push('…');
     }
     text
-}
-
-/// A table whose last column, remarks, is to the left.
-fn left_last(rows: &[Vec<String>]) -> String {
-    let numbers: Vec<Vec<String>> = rows.iter().map(|row| row[..row.len() - 1].to_vec()).collect();
-    let width = table(&numbers).lines().map(|l| l.chars().count()).max().unwrap_or(0);
-    let lines = table(&numbers);
-    let with_remark = |(line, row): (&str, &Vec<String>)| {
-        let pad = " ".repeat(width - line.chars().count());
-        format!("{line}{pad}   {}", row[row.len() - 1]).trim_end().to_owned() + "\n"
-    };
-    lines.lines().zip(rows).map(with_remark).collect()
 }

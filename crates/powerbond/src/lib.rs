@@ -92,7 +92,9 @@ pub use assemble::{Assembled, Column, SharedLog, Timing};
 pub use catalogue::Method;
 pub use check::Check;
 pub use error::{Collector, Error, Failure, Place, Problem, Problems};
-pub use observe::{ENERGY, JUMPS, RESULTS, RealTime, Row, TABLES, Tables};
+pub use observe::{
+    ENERGY, Expected, Forecast, Foreseen, JUMPS, RESULTS, Reach, RealTime, Row, TABLES, Tables,
+};
 pub use options::{RunOptions, run};
 pub use powerbond_core as core;
 pub use powerbond_fmi as fmi;

@@ -52,9 +52,40 @@ pub fn small_share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A number of things: `2.4 million`.
+pub fn count(n: f64) -> String {
+    match n {
+        n if n >= 1e9 => format!("{:.1} billion", n / 1e9),
+        n if n >= 1e6 => format!("{:.1} million", n / 1e6),
+        n => format!("{n:.0}"),
+    }
+}
+
+/// A number of bytes: `196 MB`.
+pub fn size(bytes: f64) -> String {
+    let (scale, unit) = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")]
+        .into_iter()
+        .find(|(scale, _)| bytes >= 0.9995 * scale)
+        .unwrap_or((1e3, "kB"));
+    let x = bytes / scale;
+    if x < 9.95 { format!("{x:.1} {unit}") } else { format!("{x:.0} {unit}") }
+}
+
+/// A time in one unit: `12 min`.
+pub fn duration(seconds: f64) -> String {
+    const UNITS: [(f64, &str); 5] =
+        [(31_557_600.0, "years"), (86_400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s")];
+    let long = |(scale, _): &(f64, &str)| seconds >= 2.0 * scale;
+    let (scale, unit) = UNITS.into_iter().find(long).unwrap_or((1.0, "s"));
+    match seconds / scale {
+        x if x >= 1e4 => format!("{x:.0e} {unit}"),
+        x => format!("{x:.0} {unit}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{percent, share, short};
+    use super::{duration, percent, share, short, size};
 
     #[test]
     fn very_large_and_very_small_numbers_have_exponents() {
@@ -80,5 +111,18 @@ mod tests {
         assert_eq!(percent(0.00421), "0.42 %");
         assert_eq!(percent(0.5), "50 %");
         assert_eq!(percent(0.0), "0 %");
+    }
+
+    #[test]
+    fn sizes_and_times_have_one_unit() {
+        for (seconds, text) in
+            [(3.2, "3 s"), (119.0, "119 s"), (180.0, "3 min"), (7200.0, "2 h"), (1e6, "12 days")]
+        {
+            assert_eq!(duration(seconds), text);
+        }
+        for (bytes, text) in [(1200.0, "1.2 kB"), (196e6, "196 MB"), (1.13e9, "1.1 GB"), (999.9e6, "1.0 GB")]
+        {
+            assert_eq!(size(bytes), text);
+        }
     }
 }

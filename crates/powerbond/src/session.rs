@@ -4,7 +4,9 @@
 use crate::Error;
 use crate::assemble::{Assembled, Column, engine_warnings};
 use crate::number::short;
-use crate::observe::{self, Mark, Pacing, Places, Recorder, Row, Sinks, StepLog, Tables};
+use crate::observe::{
+    self, Foreseen, Foresight, Mark, Pacing, Places, Recorder, Row, Sinks, StepLog, Stride, Tables,
+};
 use crate::results::{
     BondSummary, EnergySummary, LOG, Origin, RunFolder, SUMMARY, Summary, VerdictSummary, Verification,
     Wanted, exceeded,
@@ -38,6 +40,8 @@ pub struct Output {
     pub backups: Option<Arc<dyn Backups>>,
     /// Called with everything that should be known before the run.
     pub opened: Option<Opened>,
+    /// Called at most once, while the run goes on, if it will take an hour or more, or 1 GB or more.
+    pub foreseen: Option<Foreseen>,
     /// Called once results are complete, before subsystems are told that the run has ended.
     pub concluded: Option<Concluded>,
 }
@@ -50,7 +54,15 @@ pub type Concluded = Box<dyn FnOnce(&Summary, Option<&RunFolder>, Option<&Error>
 
 impl Default for Output {
     fn default() -> Self {
-        Output { memory: true, folder: None, rows: None, backups: None, opened: None, concluded: None }
+        Output {
+            memory: true,
+            folder: None,
+            rows: None,
+            backups: None,
+            opened: None,
+            foreseen: None,
+            concluded: None,
+        }
     }
 }
 
@@ -163,6 +175,7 @@ pub struct Session {
     assembled: Assembled,
     recorder: Recorder,
     pacing: Option<Pacing>,
+    foresight: Foresight,
     origin: Origin,
     folder: Option<RunFolder>,
     outside: Option<std::path::PathBuf>,
@@ -209,7 +222,7 @@ impl System {
 impl Session {
     /// Makes everything that a run needs; nothing is initialized yet.
     pub fn open(system: &System, output: Output) -> Result<Self, Error> {
-        let Output { memory, folder, rows, backups, opened, concluded } = output;
+        let Output { memory, folder, rows, backups, opened, foreseen, concluded } = output;
         folder.as_ref().map_or(Ok(()), Wanted::check)?;
         let mut assembled = system.assemble()?;
         let folder = folder.as_ref().map(RunFolder::claim).transpose()?;
@@ -233,10 +246,13 @@ impl Session {
         }
         let sinks = Sinks { files, memory, rows, waits: folder.is_none(), backups: backups.as_deref() };
         let recorder = Recorder::create(sinks, &assembled, interval, &system.record)?;
+        let paced = system.simulation.real_time.is_some();
+        let foresight = Foresight::new(&assembled, interval, paced, foreseen);
         let mut session = Session {
             system: system.clone(),
             recorder,
             pacing: system.simulation.real_time.map(Pacing::new),
+            foresight,
             origin,
             outside: places.and_then(|p| p.results),
             folder,
@@ -307,6 +323,8 @@ impl Session {
 
     /// As [`Session::run`], with an observer that may stop it.
     pub fn run_with(&mut self, observer: &mut dyn Observer) -> Result<State, Error> {
+        self.start_with(observer)?;
+        self.foresight.begin(self.time(), self.assembled.stop);
         self.guarded(observer, |_| true)
     }
 
@@ -382,7 +400,8 @@ impl Session {
         let begun = Instant::now();
         let Assembled { engine, verdict, .. } = &mut self.assembled;
         let pacing = self.pacing.as_mut();
-        let mut watch = Watch { verdict, recorder: &mut self.recorder, pacing, observer };
+        let foresight = &mut self.foresight;
+        let mut watch = Watch { verdict, recorder: &mut self.recorder, pacing, foresight, observer };
         let done = work(engine, &mut watch);
         self.seconds += begun.elapsed().as_secs_f64();
         done.map_err(|error| {
@@ -681,11 +700,16 @@ impl Session {
         let error = self.error.as_ref().map(Error::to_string);
         let real_time = self.pacing.as_ref().map(Pacing::outcome);
         let (system, assembled, origin) = (&self.system, &self.assembled, &self.origin);
-        Summary {
+        let mut summary = Summary {
             failure: self.error.as_ref().and_then(Error::failure).cloned(),
             told: self.told.clone(),
             ..Summary::new(system, assembled, origin, outcome, error, self.seconds, real_time)
+        };
+        if let Some((said, was_heard)) = self.foresight.said() {
+            summary.warnings.push(said.to_owned());
+            summary.told.extend(was_heard.then(|| said.to_owned()));
         }
+        summary
     }
 
     /// Whether the run so far can be trusted.
@@ -807,38 +831,20 @@ struct Look {
     before: Surroundings,
     found: Vec<Change>,
     looked: Instant,
-    /// The last look at the clock, and steps until the next one.
-    asked: Instant,
-    stride: u32,
-    left: u32,
+    stride: Stride,
 }
 
 impl Look {
-    /// Steps between two looks at the clock, which costs as much as a light step.
-    const MOST: u32 = 64;
-
     fn new() -> Self {
-        let now = Instant::now();
         let before = Surroundings::now();
-        Look { before, found: Vec::new(), looked: now, asked: now, stride: 1, left: 1 }
+        Look { before, found: Vec::new(), looked: Instant::now(), stride: Stride::new() }
     }
 
     #[inline]
     fn at_step(&mut self) {
-        self.left -= 1;
-        if self.left == 0 {
-            self.ask();
-        }
-    }
-
-    #[cold]
-    fn ask(&mut self) {
-        let now = Instant::now();
-        // Slow steps are counted one by one.
-        let quick = now - self.asked < Duration::from_millis(10);
-        self.stride = if quick { Look::MOST.min(2 * self.stride) } else { 1 };
-        (self.asked, self.left) = (now, self.stride);
-        if now - self.looked >= Duration::from_secs(1) {
+        if let Some(now) = self.stride.at_step()
+            && now - self.looked >= Duration::from_secs(1)
+        {
             self.looked = now;
             self.found.extend(self.before.restore());
         }
@@ -863,6 +869,7 @@ struct Watch<'a> {
     verdict: &'a mut Verdict,
     recorder: &'a mut Recorder,
     pacing: Option<&'a mut Pacing>,
+    foresight: &'a mut Foresight,
     observer: &'a mut dyn Observer,
 }
 
@@ -887,6 +894,8 @@ impl Observer for Watch<'_> {
             StepLog.accepted(step, report),
             self.observer.accepted(step, report),
         ]);
+        let recorder = &self.recorder;
+        self.foresight.at_step(step, report.number, || recorder.size());
         match &mut self.pacing {
             Some(pacing) if flow == Flow::Continue => {
                 let observer = &self.observer;

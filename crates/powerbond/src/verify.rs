@@ -43,7 +43,7 @@ fn reach(
     output: Output,
     observer: &mut dyn Observer,
 ) -> Result<Done, Error> {
-    let Output { memory, mut folder, rows, backups, mut opened, .. } = output;
+    let Output { memory, mut folder, rows, backups, mut opened, mut foreseen, .. } = output;
     let rows = rows.map(|row| Arc::new(Mutex::new(row)));
     let mut tolerance = system.method.jump_tolerance().unwrap_or(DEFAULT_TOLERANCE);
     let mut rounds = Vec::new();
@@ -64,6 +64,7 @@ fn reach(
             rows,
             backups: backups.clone(),
             opened: opened.take(),
+            foreseen: foreseen.take(),
             concluded: None,
         };
         let mut done = once(&system, output, observer)?;

@@ -141,5 +141,6 @@ fn where_nothing_is_coupled_nothing_is_judged() {
     let done = run(System::parse("alone", alone).unwrap(), None);
     assert_eq!((done.verdict.word, done.verdict.error.estimate), ("not judged", None));
     let done = run(System::parse("alone", alone).unwrap(), Some(Verify::Halves));
-    assert_eq!(done.verdict.word, "trustworthy", "{}", done.verdict.text);
+    // Its output is constant: the finer run has nothing to show.
+    assert_eq!(done.verdict.word, "not judged", "{}", done.verdict.text);
 }

@@ -47,6 +47,9 @@ struct Head {
     logged: AtomicU64,
     log: AtomicU64,
     folder: Piece,
+    /// What people should know while the run goes on; whole once `notices` is 1.
+    notice: Piece,
+    notices: AtomicU32,
     out: Piece,
     err: Piece,
 }
@@ -95,6 +98,10 @@ pub struct Progress {
     pub norm: Option<f64>,
     /// Accepted steps.
     pub steps: u64,
+    /// Rows of the largest table, and bytes of all files.
+    pub rows: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
 }
 
 /// The shared memory, from either side.
@@ -128,6 +135,13 @@ impl BlackBox {
     pub fn progress(&self) -> Option<Progress> {
         let head = &self.0.head;
         let run = head.runs.load(Ordering::Acquire);
+        let tables = self.0.tables.iter().filter(|table| table.format.load(Ordering::Relaxed) > 0);
+        let (mut rows, mut bytes) = (0, 0);
+        for table in tables {
+            let current = table.current.load(Ordering::Acquire) as usize % 2;
+            rows = table.rows.load(Ordering::Relaxed).max(rows);
+            bytes += table.written[current][0].load(Ordering::Relaxed);
+        }
         (run > 0).then(|| Progress {
             run,
             start: load(&head.start),
@@ -136,6 +150,8 @@ impl BlackBox {
             step_size: load(&head.step_size),
             norm: Some(load(&head.norm)).filter(|norm| !norm.is_nan()),
             steps: head.steps.load(Ordering::Relaxed),
+            rows,
+            bytes,
         })
     }
 
@@ -174,6 +190,18 @@ impl BlackBox {
 
     pub(crate) fn set_folder(&self, folder: &std::path::Path) {
         self.write(&self.0.head.folder, folder.as_os_str().as_encoded_bytes());
+    }
+
+    /// What people should know while the run goes on, once it was said.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let head = &self.0.head;
+        let said = head.notices.load(Ordering::Acquire) > 0;
+        said.then(|| String::from_utf8_lossy(&self.read(&head.notice)).into_owned())
+    }
+
+    pub(crate) fn set_notice(&self, text: &str) {
+        self.write(&self.0.head.notice, text.as_bytes());
+        self.0.head.notices.store(1, Ordering::Release);
     }
 
     /// What the worker said last: exit code, text for stdout, text for stderr.

@@ -33,7 +33,7 @@ mod worker;
 pub use black_box::{BlackBox, Progress};
 pub use own::{Program, Workers, serve};
 pub use sandbox::{enter as enter_sandbox, is_possible as sandbox_is_possible};
-pub use supervisor::{Ending, Limits, Listener, attend, supervise};
+pub use supervisor::{Ending, Environment, Limits, Listener, attend, supervise};
 pub use worker::{Report, Worker};
 
 /// Whether a supervisor started this process.

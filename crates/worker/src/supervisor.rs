@@ -84,12 +84,15 @@ enum Killed {
     TooLarge(Box<Failure>),
 }
 
+/// Variables of the environment of a worker, and their values.
+pub type Environment = Vec<(&'static str, OsString)>;
+
 /// How the worker is started.
 pub(crate) struct Manner {
     pub stdout: Stdio,
     pub stderr: Stdio,
-    /// Its temporary folder, if not that of the supervisor.
-    pub temporary: Option<PathBuf>,
+    /// What its environment has beyond that of the supervisor.
+    pub environment: Environment,
     /// Signals are passed on to it: it does not look for them in the black box.
     pub passes_signals: bool,
 }
@@ -97,14 +100,15 @@ pub(crate) struct Manner {
 /// Runs this program with the arguments of `arguments` as a worker, and stays with it until it is gone. What the worker leaves
 /// behind (processes, temporary folders, rows that are not in files) is cleared up.
 ///
-/// `temporary` is the folder of its temporary files, if that is not the supervisor's.
+/// `environment` is what its environment has beyond that of the supervisor, such as another folder for temporary files.
 pub fn supervise(
     arguments: impl IntoIterator<Item = OsString>,
     limits: Limits,
-    temporary: Option<PathBuf>,
+    environment: Environment,
     listener: &mut dyn Listener,
 ) -> io::Result<Ending> {
-    let manner = Manner { stdout: Stdio::null(), stderr: Stdio::inherit(), temporary, passes_signals: false };
+    let manner =
+        Manner { stdout: Stdio::null(), stderr: Stdio::inherit(), environment, passes_signals: false };
     let (watch, status, killed) = watch_over(arguments, manner, limits, listener)?;
     Ok(watch.end(status, killed))
 }
@@ -121,9 +125,7 @@ fn watch_over(
     os::adopt_orphans();
     let mut command = os::this_program();
     command.args(arguments).stdin(Stdio::null()).stdout(manner.stdout).stderr(manner.stderr);
-    if let Some(folder) = &manner.temporary {
-        command.env("TMPDIR", folder);
-    }
+    command.envs(manner.environment);
     command.env(VARIABLE, format!("{}:{}", os::number(&fd), std::process::id()));
     // Signals of the terminal reach the supervisor only, and everything that an FMU starts can be killed together.
     #[cfg(unix)]
@@ -145,6 +147,7 @@ fn watch_over(
         passes_signals: manner.passes_signals,
     };
     let mut killed = None;
+    let mut noticed = false;
     let status = loop {
         match is_gone.recv_timeout(TICK) {
             Ok(status) => break status?,
@@ -155,6 +158,10 @@ fn watch_over(
         }
         if let Some(progress) = black_box.progress() {
             listener.progress(&progress);
+        }
+        if let Some(notice) = black_box.notice().filter(|_| !noticed) {
+            noticed = true;
+            listener.say(&notice);
         }
         if killed.is_none() {
             killed = watch.look(id, listener);
@@ -177,7 +184,7 @@ pub fn attend(
     limits: Limits,
     listener: &mut dyn Listener,
 ) -> io::Result<Result<u8, Error>> {
-    let manner = Manner { stdout, stderr, temporary: None, passes_signals: true };
+    let manner = Manner { stdout, stderr, environment: Vec::new(), passes_signals: true };
     let (watch, status, killed) = watch_over(arguments, manner, limits, listener)?;
     Ok(match (killed, status.code(), listener.signal()) {
         (Some(Killed::Hung(failure)), ..) => Err(Error::Deadline(failure)),

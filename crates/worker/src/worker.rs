@@ -56,6 +56,11 @@ impl Worker {
         Arc::new(Rings { black_box: self.black_box })
     }
 
+    /// Says something that people should know while the run goes on; once.
+    pub fn notice(&self, text: &str) {
+        self.black_box.set_notice(text);
+    }
+
     /// Says what the run came to, or mends what was said before.
     pub fn report(&self, report: &Report) {
         if !self.black_box.set_report(report.code, &report.out, &report.err) {

@@ -23,7 +23,6 @@ fn what_cannot_be_understood_is_usage() {
     check(&["--tolerance", "fine"], &["such as 1e-3 or 0.1%"]);
     check(&["--end-time"], &["a value is required for '--end-time <S>'"]);
     check(&["-e", "1", "-d", "2"], &["'--end-time <S>' cannot be used with '--duration <S>'"]);
-    says(&lab.powerbond(&["run"]), 2, &["<SYSTEM>"]);
     says(&lab.powerbond(&["rnu", "system.toml"]), 2, &["'rnu'"]);
     says(&lab.powerbond(&["bench"]), 2, &["<SUITE>"]);
 }

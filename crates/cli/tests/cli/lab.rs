@@ -77,7 +77,7 @@ impl Lab {
     /// The command, ready to be started in the folder.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_powerbond"));
-        command.args(arguments).current_dir(&self.dir).stdin(Stdio::null());
+        command.args(arguments).current_dir(&self.dir).stdin(Stdio::null()).env_remove("COLUMNS");
         command
     }
 

@@ -1,5 +1,6 @@
 //! The `powerbond` command from end to end: what a user types, and what comes back.
 
+mod advice;
 mod auto;
 mod bad_options;
 mod bad_systems;
@@ -35,6 +36,7 @@ mod scenario;
 mod signals;
 mod silence;
 mod stability;
+mod terminal;
 mod trap;
 mod tune;
 mod verdict;

@@ -445,7 +445,7 @@ fn check_steps_nothing_unless_asked() {
     assert!(probed.err.contains("could not be probed"), "{}", probed.err);
 }
 
-/// An FMU alone exchanges nothing: whatever its steps, there is nothing to judge, and no limit for errors to exceed.
+/// An FMU alone exchanges nothing: whatever its steps, there is nothing to judge, and a limit for errors is not checked.
 #[test]
 fn an_fmu_alone_is_not_judged() {
     let lab = alone("odd2");
@@ -453,15 +453,34 @@ fn an_fmu_alone_is_not_judged() {
     for more in [&["-s", "0.1"][..], &["-s", "0.5"], &["-s", "0.1", "--max-error", "1%"]] {
         let ran = lab.powerbond(&[&common[..], more].concat());
         assert_eq!(ran.code, 0, "{}", ran.err);
-        let first = ran.out.lines().next().unwrap();
-        assert_eq!(
-            first,
-            "NOT JUDGED: no numbers are exchanged between subsystems; errors inside them are not seen (`--verify` sees them)"
+        assert!(
+            ran.out.starts_with("NOT JUDGED: nothing is coupled\n  - one subsystem alone"),
+            "{}",
+            ran.out
         );
+        assert!(ran.out.contains("→ `--verify` runs it again"), "{}", ran.out);
         let verdict = &lab.summary()["verdict"];
         assert_eq!((&verdict["word"], &verdict["score"]), (&"not judged".into(), &serde_json::Value::Null));
-        assert!(verdict["reasons"].as_array().unwrap().is_empty(), "{verdict}");
+        assert_eq!(verdict["reasons"][0]["code"], "nothing_coupled", "{verdict}");
+        assert_eq!(
+            ran.err.contains("for the error was not checked"),
+            more.contains(&"--max-error"),
+            "{}",
+            ran.err
+        );
     }
+    // One that can be restored, moves, and integrates with its step exactly: what it is checked against says nothing of it.
+    let lab = alone("integrator2");
+    for more in [&["-s", "0.1"][..], &["-s", "0.1", "--verify"], &["--tolerance", "1e-3"]] {
+        let ran = lab.powerbond(
+            &[&["run", "integrator2", "-e", "1", "--output-dir", "out", "--overwrite"], more].concat(),
+        );
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert_eq!(lab.summary()["verdict"]["word"], "not judged", "{more:?}: {}", lab.summary()["verdict"]);
+    }
+    let page = lab.powerbond(&["report", "out"]);
+    assert_eq!(page.code, 0, "{}", page.err);
+    assert!(std::fs::read_to_string(lab.dir.join("out/report.html")).unwrap().contains("not judged"));
 }
 
 /// 1e11 steps of its own take hours whatever the step size; a default step is one of these. That is said before the run.

@@ -129,7 +129,7 @@ fn the_summary_has_its_documented_fields() {
             "correction",
         ],
     );
-    check("/verdict", &["word", "text", "score", "error", "blame", "reasons", "limits"]);
+    check("/verdict", &["word", "text", "score", "error", "blame", "reasons", "advice", "limits"]);
     check("/verdict/error", &["estimate", "low", "high", "coupling", "own", "large"]);
     check(
         "/verdict/reasons/0",

@@ -42,18 +42,49 @@ fn the_worst_input_is_blamed_with_its_connection_and_the_bar_is_around_the_estim
 }
 
 #[test]
-fn few_steps_and_failed_runs_are_unreliable() {
+fn few_steps_are_not_judged_and_failed_runs_are_unreliable() {
     let lab = Lab::with(plain());
-    lab.runs(&["-s", "0.01", "-e", "0.05"]);
+    let ran = lab.run(&["-s", "0.01", "-e", "0.05"]);
+    assert!(ran.out.starts_with("NOT JUDGED: too few steps\n  - only 5 steps; at least 10"), "{}", ran.out);
     let summary = lab.summary();
-    assert_eq!(summary["verdict"]["word"], "unreliable");
+    assert_eq!(summary["verdict"]["word"], "not judged");
     assert_eq!(reason(&summary, "too_few_steps")["value"], 5.0);
     assert_eq!(summary["verdict"]["error"]["estimate"], Value::Null);
+    assert_eq!(summary["verdict"]["score"], Value::Null);
+    // A limit that cannot be checked is not kept.
+    let ran = lab.run(&["-s", "0.01", "-e", "0.05", "--max-error", "50%"]);
+    assert_eq!(ran.code, 7, "{}", ran.err);
+    assert!(ran.err.contains("the error cannot be estimated"), "{}", ran.err);
+    // Two runs of so few steps may agree by chance.
+    for step in ["1e-3", "1e-4"] {
+        lab.runs(&["-s", step, "-e", &format!("{}", 5.0 * step.parse::<f64>().unwrap()), "--verify"]);
+        assert_ne!(lab.summary()["verdict"]["word"], "trustworthy", "{}", lab.summary()["verdict"]);
+    }
     let ran = lab.run(&["-s", "0.1", "-e", "1000"]);
     assert_ne!(ran.code, 0);
     let summary = lab.summary();
     assert_eq!(summary["verdict"]["word"], "unreliable");
     assert_eq!(reason(&summary, "failed")["level"], "unreliable");
+}
+
+/// A road without a step: the quarter car stays at rest.
+#[test]
+fn where_nothing_moves_nothing_is_judged() {
+    let lab = Lab::with(&edit(plain(), "\"wheel.road\" = 0.1", "\"wheel.road\" = 0"));
+    let still = ["-s", "1e-3"];
+    for more in [&[][..], &["--verify"]] {
+        let ran = lab.run(&[&still[..], more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.out.starts_with("NOT JUDGED: no coupled variable moved"), "{}", ran.out);
+        assert_eq!(lab.summary()["verdict"]["word"], "not judged");
+    }
+    let ran = lab.run(&[&still[..], &["--max-error", "1%"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.err.contains("the limit of 1 % for the error was not checked: no coupled variable moved"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

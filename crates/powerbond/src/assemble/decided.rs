@@ -1,6 +1,7 @@
 //! The third stage: what the method does with this system. From it the engine is made.
 
 use super::Assembled;
+use super::advice;
 use super::coupled::Coupled;
 use super::inputs::{followed, twins};
 use super::record::{columns, port_names};
@@ -96,6 +97,7 @@ impl Coupled<'_> {
             start,
             stop,
             step,
+            chosen: advice::chosen(self.system),
             warnings: self.warnings,
             notes: self.notes,
             verdict,

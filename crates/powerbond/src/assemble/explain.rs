@@ -1,7 +1,7 @@
 //! Errors of the engine and of its builder know indices; here they get names, and the place in the file.
 
 use super::shares::Shares;
-use super::{Assembled, loop_text};
+use super::{Assembled, in_words, loop_text};
 use crate::Error;
 use crate::error::{Collector, Failure};
 use crate::source::{At, Place};
@@ -36,13 +36,13 @@ impl Assembled {
             RunError::NonFinite { output, value, span } => {
                 let name = &names.outputs[*output];
                 let failure = Failure::new(format!("`{name}` became {value} ({})", when(span)));
-                let cure = "Smaller steps may help; `--allow-nonfinite` continues";
+                let cure = self.advice_where_not_finite();
                 model(failure.of(&name.subsystem).about(name).at(span).cure(cure))
             }
             RunError::NonFiniteRecord { probe, value, span } => {
                 let name = &names.probes[*probe];
                 let failure = Failure::new(format!("`{name}` became {value} ({})", when(span)));
-                let cure = "Smaller steps may help; `--allow-nonfinite` continues";
+                let cure = self.advice_where_not_finite();
                 model(failure.of(&name.subsystem).about(name).at(span).cure(cure))
             }
             RunError::EarlyReturn { member, span, reached } => {
@@ -118,11 +118,18 @@ impl Assembled {
                      energy that the coupling creates",
                     span.end
                 ));
-                let cure = "Use a smaller step, another split, or a method with less delay (`hold = 1`, `refresh = true`)";
+                let ways = self.ways_to_accuracy(None, 0.0).into_iter();
+                let ways = ways.chain(self.refresh().map(str::to_owned)).chain(["another split".to_owned()]);
+                let cure = capitalized(&in_words(ways));
                 accuracy(failure.about(name).at(span).cure(cure))
             }
         }
     }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }
 
 fn model(failure: Failure) -> Error {
@@ -134,6 +141,12 @@ fn accuracy(failure: Failure) -> Error {
 }
 
 impl Assembled {
+    /// What may help where a value is no number.
+    fn advice_where_not_finite(&self) -> String {
+        let ways = in_words(self.ways_to_accuracy(None, 0.0));
+        format!("If the coupling is the cause: {ways}. `--allow-nonfinite` continues")
+    }
+
     /// What may help where no step is short enough.
     fn advice_at_floor(&self, blame: Option<&Blame>) -> String {
         let network = self.engine.network();
@@ -150,9 +163,12 @@ impl Assembled {
         match blamed {
             Some(s) => format!(
                 "`{}` has direct feed-through and is not refreshed, so its outputs lag one step and this error is of \
-                 first order: use `refresh = true` or a higher `hold`; or a larger tolerance, or `at_floor = \
-                 \"keep\"`",
-                self.names.subsystems[s]
+                 first order: use {}a larger tolerance, or `at_floor = \"keep\"`",
+                self.names.subsystems[s],
+                match self.engine.network().members[s].capabilities.can_refresh {
+                    true => "`refresh = true` or a higher `hold`; or ",
+                    false => "a higher `hold`; or ",
+                }
             ),
             None => "A larger tolerance or a smaller `min_step` may help; `at_floor = \"keep\"` accepts and counts \
                      such steps"

@@ -16,8 +16,10 @@ mod inputs;
 mod members;
 mod decided;
 mod warnings;
+mod advice;
 mod explain;
 
+pub(crate) use advice::{LEAVE_OUT, VERIFY, in_words, round_down};
 pub use subsystems::SharedLog;
 pub(crate) use subsystems::Trials;
 pub use timing::Timing;
@@ -85,6 +87,8 @@ pub struct Assembled {
     pub step: f64,
     /// Members that re-read their outputs after each step.
     pub refreshed: Vec<usize>,
+    /// What the user chose and the default method would choose by itself, as it is written: `step`, `[method]`.
+    pub chosen: Vec<String>,
     /// What the user should know before trusting the run.
     pub warnings: Vec<String>,
     /// What is good to know, and no reason to doubt the run.

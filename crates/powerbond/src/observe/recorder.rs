@@ -214,6 +214,8 @@ struct Rows {
     memory: Option<Table>,
     seen_by: Option<Row>,
     stopped: bool,
+    /// Rows so far.
+    count: u64,
 }
 
 impl Rows {
@@ -234,7 +236,15 @@ impl Rows {
             self.stopped |= seen_by(&self.row) == Flow::Stop;
         }
         self.row.clear();
+        self.count += 1;
         done
+    }
+
+    /// What it takes so far, on disk or in memory.
+    fn bytes(&self) -> u64 {
+        let number = size_of::<f64>() as u64;
+        let memory = self.memory.as_ref().map_or(0, |table| self.count * table.columns.len() as u64 * number);
+        self.file.as_ref().map_or(0, Writer::bytes).max(memory)
     }
 }
 
@@ -269,6 +279,7 @@ impl Recorder {
                 memory: sinks.memory.then(|| Table::of(fields)),
                 seen_by,
                 stopped: false,
+                count: 0,
             })
         };
         let results = create(RESULTS, &results_fields(assembled), sinks.rows)?;
@@ -346,6 +357,12 @@ impl Recorder {
     /// Whether rows go to files, from which none can be taken away.
     pub fn writes_files(&self) -> bool {
         self.results.file.is_some()
+    }
+
+    /// Rows of results, and bytes of all tables so far.
+    pub fn size(&self) -> (u64, u64) {
+        let jumps = self.jumps.as_ref().map(|(rows, _)| rows);
+        (self.results.count, [&self.results, &self.energy].into_iter().chain(jumps).map(Rows::bytes).sum())
     }
 
     /// The tables in memory so far; empty where none are kept.

@@ -73,8 +73,8 @@
     ];
     const reasons = verdict.reasons.map((r) => make("li", { class: r.level },
       r.bond ? `bond ${r.bond}: ` : "", ...prose(r.text),
-      r.time !== null && r.code !== "spike" ? ` (worst at t = ${quantity(r.time, "s")})` : "",
-      make("span", { class: "advice" }, "→ ", ...prose(r.advice))));
+      r.time !== null && r.code !== "spike" ? ` (worst at t = ${quantity(r.time, "s")})` : ""));
+    const advice = (verdict.advice ?? []).map((way) => make("span", { class: "advice" }, "→ ", ...prose(way)));
     const notes = [...(run.notes ?? []).map((text) => ["check", text]), ...(exceeded ?? []).map((text) => ["unreliable", `limit exceeded: ${text}`]), ...warnings.map((text) => ["check", text])];
     const parts = [
       many ? make("h3", {}, swatch(k), run.label) : null,
@@ -82,6 +82,7 @@
       make("div", { class: "facts" }, ...facts.map(([key, value]) => make("span", {}, `${key} `, make("b", {}, value)))),
       run.summary.error ? make("p", { class: "poor" }, ...prose(run.summary.error)) : null,
       make("ul", {}, ...reasons, ...notes.map(([kind, text]) => make("li", { class: kind }, ...prose(text)))),
+      ...advice,
     ];
     return make("div", {}, ...parts.filter(Boolean));
   };

@@ -15,6 +15,7 @@ pub use posthumous::{Posthumous, Reached};
 pub use summary::{
     BondSummary, EnergySummary, EstimateSummary, LOG, Origin, SUMMARY, Steps, Summary, config, table_of,
 };
+pub use verdict::NOT_JUDGED;
 pub(crate) use verdict::exceeded;
 pub use verdict::{ErrorEstimate, InputSummary, Reason, VerdictSummary};
 pub use verification::{FINER, OutputError, Round, Verification};

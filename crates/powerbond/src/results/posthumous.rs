@@ -69,6 +69,7 @@ impl<'a> Posthumous<'a> {
             "code": "failed", "level": "unreliable", "bond": null, "connection": null, "time": reached.time,
             "value": null, "limit": null, "text": format!("the run failed: {text}"), "advice": "see the error",
         }]);
+        s["verdict"]["advice"] = json!([]);
         s["error"] = json!(text);
         self.write()
     }

@@ -1,7 +1,7 @@
 //! `summary.json`: what a run came to.
 
 use super::choices::{Choices, choices};
-use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, verdict};
+use super::verdict::{InputSummary, VerdictSummary, exceeded, inputs, limits, unchecked, verdict};
 use super::verification::Verification;
 use crate::assemble::{Assembled, engine_warnings};
 use crate::check;
@@ -385,6 +385,7 @@ impl Summary {
         let (exchanged, residual) = (total(|b| b.exchanged), total(|b| b.residual));
         let findings = assembled.verdict.result(&system.verdict.limits);
         let verdict = verdict(system, assembled, &findings, &bonds, error.as_deref());
+        warnings.extend(unchecked(system, &verdict));
         Summary {
             schema: 1,
             system: system.name.clone(),

@@ -2,10 +2,9 @@
 
 use super::summary::BondSummary;
 use super::verification::Verification;
-use crate::assemble::Assembled;
+use crate::assemble::{Assembled, LEAVE_OUT, VERIFY, in_words};
 use crate::catalogue;
-use crate::catalogue::holds::HoldOrder;
-use crate::catalogue::{Class, Refresh};
+use crate::catalogue::Class;
 use crate::number::{percent, short};
 use crate::system::{System, Verify};
 use powerbond_core::observe::verdict::{Findings, InputFindings, VerdictLimits, Word};
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 /// The verdict on a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerdictSummary {
-    /// `trustworthy`, `check` or `unreliable`; `not judged` where nothing is coupled or nothing moves.
+    /// `trustworthy`, `check` or `unreliable`; `not judged` where nothing is coupled, nothing moves or there are too few steps.
     pub word: &'static str,
     /// In one sentence.
     pub text: String,
@@ -28,6 +27,8 @@ pub struct VerdictSummary {
     pub blame: Option<String>,
     /// Why, the gravest first.
     pub reasons: Vec<Reason>,
+    /// What to do about the reasons that decide the word, best first: only what the subsystems can do.
+    pub advice: Vec<String>,
     /// What the words were judged by.
     pub limits: Value,
 }
@@ -68,8 +69,11 @@ pub struct Reason {
     pub limit: Option<f64>,
     /// In words.
     pub text: String,
-    /// What to change.
+    /// What to change, best first.
     pub advice: String,
+    /// The same one by one.
+    #[serde(skip)]
+    ways: Vec<String>,
 }
 
 /// Jumps of one input at communication points.
@@ -147,7 +151,9 @@ pub fn verdict(
 ) -> VerdictSummary {
     let own = Own::of(assembled);
     let total = findings.error() + own.error();
-    let judge = Judge { system, assembled, findings };
+    let limits = &system.verdict.limits;
+    let unjudged = Unjudged::of(findings, limits);
+    let judge = Judge { system, assembled, findings, total };
     let mut reasons = Vec::new();
     if let Some(error) = error {
         reasons.push(Reason {
@@ -155,26 +161,31 @@ pub fn verdict(
             ..reason("failed", Word::Unreliable, format!("the run failed: {error}"), "see the error")
         });
     }
+    reasons.extend(unjudged.map(|why| judge.unjudged(why)));
     judge.coupling(&mut reasons);
     judge.steps(&mut reasons);
     judge.jumps(&mut reasons);
     judge.energy(bonds, &mut reasons);
     judge.own_steps(&own, &mut reasons);
+    if unjudged == Some(Unjudged::TooFewSteps) {
+        // So few steps give no numbers to judge by.
+        reasons.retain(|r| r.level == "note" || ["failed", "non_finite"].contains(&r.code));
+    }
     let rank = |r: &Reason| ["unreliable", "check", "note"].iter().position(|l| *l == r.level);
     reasons.sort_by_key(rank);
-    let limits = &system.verdict.limits;
-    let enough = findings.steps >= limits.min_steps;
+    let enough = unjudged != Some(Unjudged::TooFewSteps);
     // Probes bound the own part from above, in undamped systems far above: alone it is a reason to check, not to distrust.
     let coupling = limits.word(4.0 * findings.error());
     let both = limits.word(4.0 * total).min(coupling.max(Word::Check));
-    let decided = if error.is_some() || !enough { Word::Unreliable } else { both };
-    let judged = is_judged(findings) || own.error() > 0.0;
+    let decided = if error.is_some() { Word::Unreliable } else { both };
     let word = match reasons.first().map(|r| r.level) {
         Some("unreliable") => Word::Unreliable,
         Some("check") => decided.max(Word::Check),
         _ => decided,
     };
-    let known = total.is_finite() && enough && judged;
+    // Where the coupling says nothing, a run is never called good; what is bad about it is told.
+    let open = unjudged.filter(|_| reasons.iter().all(|r| r.level == "note"));
+    let known = total.is_finite() && enough && open.is_none() && (unjudged.is_none() || own.error() > 0.0);
     let [low, high] = typical_range(system, assembled);
     let estimate = ErrorEstimate {
         estimate: known.then_some(total),
@@ -184,26 +195,94 @@ pub fn verdict(
         own: own
             .found
             .as_ref()
-            .filter(|_| known)
+            .filter(|_| enough && total.is_finite())
             .map(|(_, found)| found.estimate)
             .or(own.covers.then_some(0.0)),
         large: known && 4.0 * findings.error() > limits.unreliable,
     };
     let score = 4.0 * total;
-    let decided_on = judged || error.is_some() || reasons.iter().any(|r| r.level != "note");
     VerdictSummary {
-        word: if decided_on { word.text() } else { NOT_JUDGED },
-        text: sentence(word, &estimate, findings, &own, assembled),
-        score: (decided_on && score.is_finite()).then_some(score),
+        word: if open.is_none() { word.text() } else { NOT_JUDGED },
+        text: match open {
+            Some(why) => why.text().to_owned(),
+            None => sentence(word, &estimate, findings, &own, assembled),
+        },
+        score: (open.is_none() && score.is_finite()).then_some(score),
         error: estimate,
         blame: findings.blame.map(|i| assembled.names.inputs[i].to_string()),
+        advice: advice(&reasons, open),
         reasons,
         limits: self::limits(system),
     }
 }
 
+/// What the reasons that decide advise, each way once. What helps against all of them comes first, and measuring last.
+fn advice(reasons: &[Reason], open: Option<Unjudged>) -> Vec<String> {
+    let decides = |r: &&Reason| r.level != "note" || open.is_some_and(|why| why.code() == r.code);
+    let mut all: Vec<String> = Vec::new();
+    for way in reasons.iter().filter(decides).flat_map(|r| &r.ways) {
+        if !all.contains(way) {
+            all.push(way.clone());
+        }
+    }
+    let rank = |way: &String| match way.as_str() {
+        way if way.starts_with(LEAVE_OUT) || way.starts_with("`--tolerance") => 0,
+        VERIFY => 2,
+        _ => 1,
+    };
+    all.sort_by_key(rank);
+    all
+}
+
 /// The word where there is nothing to judge.
 pub const NOT_JUDGED: &str = "not judged";
+
+/// Why the coupling says nothing about a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unjudged {
+    NothingCoupled,
+    NothingMoved,
+    TooFewSteps,
+}
+
+impl Unjudged {
+    const ALL: [Unjudged; 3] = [Unjudged::NothingCoupled, Unjudged::NothingMoved, Unjudged::TooFewSteps];
+
+    fn of(findings: &Findings, limits: &VerdictLimits) -> Option<Self> {
+        // A spread that is no number is that of something that moved.
+        let moved = |f: &InputFindings| f.spread > 0.0 || !f.spread.is_finite() || f.score != 0.0;
+        if findings.inputs.is_empty() {
+            Some(Unjudged::NothingCoupled)
+        } else if findings.steps < limits.min_steps {
+            Some(Unjudged::TooFewSteps)
+        } else {
+            (!findings.inputs.iter().any(moved)).then_some(Unjudged::NothingMoved)
+        }
+    }
+
+    /// Of the reason that says so.
+    fn code(self) -> &'static str {
+        match self {
+            Unjudged::NothingCoupled => "nothing_coupled",
+            Unjudged::NothingMoved => "nothing_moved",
+            Unjudged::TooFewSteps => "too_few_steps",
+        }
+    }
+
+    /// In a few words.
+    fn text(self) -> &'static str {
+        match self {
+            Unjudged::NothingCoupled => "nothing is coupled",
+            Unjudged::NothingMoved => "no coupled variable moved",
+            Unjudged::TooFewSteps => "too few steps",
+        }
+    }
+
+    /// Of a verdict.
+    fn said(verdict: &VerdictSummary) -> Option<Self> {
+        Unjudged::ALL.into_iter().find(|why| verdict.reasons.iter().any(|r| r.code == why.code()))
+    }
+}
 
 /// The typical range over the estimate, by what the subsystems can do; docs/accuracy.md says how many errors were inside, and on what.
 fn typical_range(system: &System, assembled: &Assembled) -> [f64; 2] {
@@ -214,12 +293,6 @@ fn typical_range(system: &System, assembled: &Assembled) -> [f64; 2] {
         true => [1.0 / 60.0, 8.0],
         false => [1.0 / 15.0, 6.0],
     }
-}
-
-/// Whether anything is coupled and has moved.
-fn is_judged(findings: &Findings) -> bool {
-    // A spread that is no number is that of something that moved.
-    findings.inputs.iter().any(|f| f.spread > 0.0 || !f.spread.is_finite() || f.score != 0.0)
 }
 
 /// What is known of the own steps of all subsystems.
@@ -255,7 +328,7 @@ impl VerdictSummary {
         let (Some(error), Some(low), Some(high)) = (found.error, found.low, found.high) else {
             let why = found.failure.as_deref().unwrap_or("no run to compare with");
             let text = format!("the run could not be verified: {why}");
-            self.reasons.insert(0, reason("not_verified", Word::Check, text, "see the reasons below"));
+            self.reasons.insert(0, reason("not_verified", Word::Check, text, Vec::new()));
             if self.word == Word::Trustworthy.text() {
                 self.word = Word::Check.text();
             }
@@ -263,10 +336,18 @@ impl VerdictSummary {
         };
         let score = 4.0 * error;
         let word = limits.word(score);
+        let unjudged = Unjudged::said(self);
+        // No difference says nothing of a subsystem alone: its internal steps may have nothing to do with those of the run.
+        let open = match unjudged {
+            Some(Unjudged::TooFewSteps) => word == Word::Trustworthy,
+            Some(_) => error == 0.0,
+            None => false,
+        };
         let large = word == Word::Unreliable;
         let worst = found.worst.as_ref().map_or(String::new(), |name| format!(", worst at `{name}`"));
         let by = found.by;
         self.text = match error {
+            _ if found.outputs.is_empty() => "no output moved".to_owned(),
             0.0 => format!("no difference to a run with every step in {by}"),
             _ => format!(
                 "error {}{} ({} to {}){worst}; verified with every step in {by}",
@@ -276,6 +357,18 @@ impl VerdictSummary {
                 percent(high)
             ),
         };
+        for reason in &mut self.reasons {
+            reason.level = "note";
+        }
+        self.advice.retain(|way| way != VERIFY && word != Word::Trustworthy);
+        if open {
+            let why = unjudged.map_or("", Unjudged::text);
+            self.text = format!("{why}; {}", self.text);
+            (self.word, self.score) = (NOT_JUDGED, None);
+            return;
+        }
+        // It was measured what the coupling could not tell.
+        self.reasons.retain(|r| unjudged.is_none_or(|why| r.code != why.code()));
         self.word = word.text();
         self.score = score.is_finite().then_some(score);
         self.error = if error.is_finite() {
@@ -283,9 +376,6 @@ impl VerdictSummary {
         } else {
             ErrorEstimate { estimate: None, low: None, high: None, large: true, ..self.error }
         };
-        for reason in &mut self.reasons {
-            reason.level = "note";
-        }
     }
 }
 
@@ -312,8 +402,7 @@ pub fn limits(system: &System) -> Value {
 /// The limits that the user set and the run exceeds, in words.
 pub fn exceeded(system: &System, verdict: &VerdictSummary, bonds: &[BondSummary]) -> Vec<String> {
     let mut list = Vec::new();
-    // Where nothing is exchanged there is no coupling error.
-    if let Some(max) = system.verdict.max_error.as_ref().filter(|_| verdict.word != NOT_JUDGED) {
+    if let Some(max) = system.verdict.max_error.as_ref().filter(|_| unchecked(system, verdict).is_none()) {
         match verdict.error.estimate {
             Some(error) if error <= max.value => {}
             Some(error) => list.push(format!(
@@ -344,6 +433,19 @@ pub fn exceeded(system: &System, verdict: &VerdictSummary, bonds: &[BondSummary]
     list
 }
 
+/// Where nothing is exchanged there is no coupling error to hold against the limit that the user set, and that is said.
+pub fn unchecked(system: &System, verdict: &VerdictSummary) -> Option<String> {
+    let max = system.verdict.max_error.as_ref()?;
+    let why = Unjudged::said(verdict).filter(|why| *why != Unjudged::TooFewSteps)?;
+    (verdict.word == NOT_JUDGED && system.verdict.verify_by().is_none()).then(|| {
+        format!(
+            "the limit of {} for the error was not checked: {}. With `--verify` the error is measured and checked",
+            percent(max.value),
+            why.text()
+        )
+    })
+}
+
 fn blamed(verdict: &VerdictSummary) -> String {
     verdict.blame.as_ref().map_or(String::new(), |name| format!(" (worst at `{name}`)"))
 }
@@ -355,13 +457,6 @@ fn sentence(
     own: &Own,
     assembled: &Assembled,
 ) -> String {
-    if findings.inputs.is_empty() {
-        return "no numbers are exchanged between subsystems; errors inside them are not seen (`--verify` sees them)"
-            .to_owned();
-    }
-    if !is_judged(findings) {
-        return "all coupled variables are constant; nothing to judge".to_owned();
-    }
     let Some(estimate) = error.estimate else {
         return "the error of this run cannot be estimated".to_owned();
     };
@@ -395,7 +490,23 @@ fn sentence(
     }
 }
 
-fn reason(code: &'static str, level: Word, text: String, advice: impl Into<String>) -> Reason {
+/// Ways to do something about a reason, best first.
+struct Ways(Vec<String>);
+
+impl From<&str> for Ways {
+    fn from(way: &str) -> Self {
+        Ways(vec![way.to_owned()])
+    }
+}
+
+impl From<Vec<String>> for Ways {
+    fn from(ways: Vec<String>) -> Self {
+        Ways(ways)
+    }
+}
+
+fn reason(code: &'static str, level: Word, text: String, advice: impl Into<Ways>) -> Reason {
+    let Ways(ways) = advice.into();
     Reason {
         code,
         level: level.text(),
@@ -405,11 +516,12 @@ fn reason(code: &'static str, level: Word, text: String, advice: impl Into<Strin
         value: None,
         limit: None,
         text,
-        advice: advice.into(),
+        advice: in_words(&ways),
+        ways,
     }
 }
 
-fn note(code: &'static str, text: String, advice: impl Into<String>) -> Reason {
+fn note(code: &'static str, text: String, advice: impl Into<Ways>) -> Reason {
     Reason { level: "note", ..reason(code, Word::Check, text, advice) }
 }
 
@@ -417,28 +529,59 @@ struct Judge<'a> {
     system: &'a System,
     assembled: &'a Assembled,
     findings: &'a Findings,
+    /// The estimated error: coupling and own steps.
+    total: f64,
 }
 
 impl Judge<'_> {
+    /// What makes the error smaller, best first, and measuring it.
+    fn ways(&self, more: impl IntoIterator<Item = &'static str>) -> Vec<String> {
+        let wanted = self.system.verdict.limits.trustworthy / 4.0;
+        let known = (self.findings.steps >= self.system.verdict.limits.min_steps).then_some(self.total);
+        let ways = self.assembled.ways_to_accuracy(known, wanted).into_iter();
+        let more = more.into_iter().chain(self.assembled.verify(self.system)).map(str::to_owned);
+        ways.chain(more).collect()
+    }
+
+    /// Why the coupling says nothing, and what does.
+    fn unjudged(&self, why: Unjudged) -> Reason {
+        let findings = self.findings;
+        let verify = self.assembled.verify(self.system);
+        let measured = "`--verify` runs it again with every step in halves and measures them";
+        let (text, advice) = match why {
+            Unjudged::NothingCoupled => (
+                match self.assembled.names.subsystems.len() {
+                    1 => "one subsystem alone exchanges nothing; errors of its own steps are not seen"
+                        .to_owned(),
+                    _ => {
+                        "no numbers are exchanged between subsystems; errors of their own steps are not seen"
+                            .to_owned()
+                    }
+                },
+                verify.map(|_| measured.to_owned()).into_iter().collect::<Vec<_>>(),
+            ),
+            Unjudged::NothingMoved => (
+                "all coupled variables are constant: an error of the coupling would not show".to_owned(),
+                vec!["check start values, `[inputs]` and connections, or run longer".to_owned()],
+            ),
+            Unjudged::TooFewSteps => {
+                let (made, needed) = (findings.steps, self.system.verdict.limits.min_steps);
+                let ways = self.assembled.default_method().into_iter().chain(["run longer".to_owned()]);
+                (
+                    format!("only {made} steps; at least {needed} are needed for an estimate"),
+                    ways.chain(verify.map(str::to_owned)).collect(),
+                )
+            }
+        };
+        let few = (why == Unjudged::TooFewSteps).then_some(findings.steps as f64);
+        let limit = few.map(|_| self.system.verdict.limits.min_steps as f64);
+        Reason { value: few, limit, ..note(why.code(), text, advice) }
+    }
+
     /// Jumps of inputs: the score, and what explains it.
     fn coupling(&self, out: &mut Vec<Reason>) {
         let limits = &self.system.verdict.limits;
         let findings = self.findings;
-        if findings.steps < limits.min_steps && is_judged(findings) {
-            out.push(Reason {
-                value: Some(findings.steps as f64),
-                limit: Some(limits.min_steps as f64),
-                ..reason(
-                    "too_few_steps",
-                    Word::Unreliable,
-                    format!(
-                        "only {} steps; at least {} are needed for an estimate",
-                        findings.steps, limits.min_steps
-                    ),
-                    "use smaller steps or a longer run",
-                )
-            });
-        }
         for f in findings.inputs.iter().filter(|f| !f.score.is_finite()) {
             out.push(Reason {
                 connection: Some(self.connection(f.input)),
@@ -446,7 +589,7 @@ impl Judge<'_> {
                     "non_finite",
                     Word::Unreliable,
                     format!("`{}` became infinite or NaN", self.name(f.input)),
-                    "use smaller steps, and check the subsystem that feeds it",
+                    self.ways(["check the subsystem that feeds it"]),
                 )
             });
         }
@@ -486,20 +629,16 @@ impl Judge<'_> {
         if off && f.roughness > limits.roughness {
             let points = std::f64::consts::TAU / (2.0 * (f.roughness / 2.0).min(1.0).asin());
             let text = format!(
-                "`{name}` has too few points per oscillation: about {points:.1} where it changes fastest"
+                "`{name}` has too few points per oscillation: about {points:.1} where it changes fastest, and 20 are good"
             );
-            out.push(at(
-                f.roughness,
-                limits.roughness,
-                note("few_points", text, "use smaller steps: 20 points per oscillation are good"),
-            ));
+            out.push(at(f.roughness, limits.roughness, note("few_points", text, self.ways([]))));
         }
         if off && f.alternation > limits.ringing {
             let text = format!(
-                "`{name}` rings: {:.0} % of its prediction defects change sign",
+                "`{name}` rings: {:.0} % of its prediction defects change sign; the coupling is close to its stability limit",
                 100.0 * f.alternation
             );
-            let advice = "the coupling is close to its stability limit: smaller steps, `refresh = true`, or the other split";
+            let advice = self.ways(self.assembled.refresh());
             out.push(at(f.alternation, limits.ringing, note("ringing", text, advice)));
         }
         if f.drift > DRIFT {
@@ -509,13 +648,16 @@ impl Judge<'_> {
                  from it drift apart",
                 percent(f.drift)
             );
-            let advice = "use smaller steps, or connect the integral itself where both sides need it";
+            let advice = self.ways(["connect the integral itself where both sides need it"]);
             out.push(at(f.drift, DRIFT, Reason { level, ..note("drift", text, advice) }));
         }
         if f.growth > limits.growth {
             let times = if f.growth < 1e4 { format!("{:.1}", f.growth) } else { short4(f.growth) };
-            let text = format!("`{name}` grows: {times} times larger at the end than before");
-            let advice = "if the system itself does not grow, the coupling is unstable: use smaller steps";
+            let text = format!(
+                "`{name}` grows: {times} times larger at the end than before; if the system itself does not, the coupling is \
+                 unstable"
+            );
+            let advice = self.ways([]);
             // What grows without defects grows by itself: a wave that reaches a body at rest.
             let made = off || f.alternation > limits.ringing;
             let found =
@@ -548,7 +690,17 @@ impl Judge<'_> {
                 ..note(
                     "over_tolerance",
                     text,
-                    "use `controller = { kind = \"rollback\" }` where all subsystems support it, or a smaller `max_rate`",
+                    self.assembled
+                        .default_method()
+                        .into_iter()
+                        .chain(
+                            self.assembled
+                                .rollback()
+                                .into_iter()
+                                .chain(["a smaller `max_rate`"])
+                                .map(str::to_owned),
+                        )
+                        .collect::<Vec<_>>(),
                 )
             });
         }
@@ -559,7 +711,7 @@ impl Judge<'_> {
                 time: statistics.first_at_floor,
                 value: Some(share(statistics.at_floor)),
                 limit: Some(limit),
-                ..note("step_floor", text, "lower `min_step` or raise the tolerance")
+                ..note("step_floor", text, vec!["a larger tolerance, or a lower `min_step`".to_owned()])
             });
         }
     }
@@ -604,12 +756,7 @@ impl Judge<'_> {
                 percent(found.bound),
                 found.order
             );
-            let advice = if self.system.method.kind.is_some() {
-                "make the internal steps of the model smaller, or use a smaller tolerance"
-            } else {
-                "make the internal steps of the model smaller (`rate`, or a parameter of it), use smaller steps, or \
-                 `--tolerance`, which sub-steps it"
-            };
+            let advice = self.ways(["a parameter of the model that makes its internal steps smaller"]);
             out.push(Reason {
                 level,
                 value: Some(found.estimate),
@@ -617,7 +764,16 @@ impl Judge<'_> {
                 ..note("own_step", text, advice)
             });
         }
-        if !own.unknown.is_empty() && is_judged(self.findings) {
+        for s in self.assembled.perhaps_without_feed_through() {
+            let text = format!(
+                "`{}` does not say whether its outputs depend on inputs at the same instant, so they are read again at every communication \
+                 point: \
+                 if none does, `feed_through = []` in its table saves these calls",
+                names[s]
+            );
+            out.push(note("feed_through", text, "`feed_through = []`"));
+        }
+        if !own.unknown.is_empty() && Unjudged::of(self.findings, limits).is_none() {
             let listed: Vec<String> =
                 own.unknown.iter().take(MOST).map(|&s| format!("`{}`", names[s])).collect();
             let more = if own.unknown.len() > MOST {
@@ -645,12 +801,18 @@ impl Judge<'_> {
             let others = if count > 1 { format!("; {count} such steps in all") } else { String::new() };
             let text = format!(
                 "`{name}` changed suddenly within a step of {} s, {:.0} times more than the tolerance allows: a \
-                 discontinuity without an announced event{others}",
+                 discontinuity without an announced event, and the error there is of the order of the step{others}",
                 short4(worst.step),
                 worst.norm
             );
-            let advice = "the error there is of the order of the step: announce the time as an event, use early \
-                          return, `controller = { kind = \"rollback\" }`, or set `max_step`";
+            let shorter = format!("`max_step = {}` in the controller", short4(0.1 * worst.step));
+            let ways = self
+                .assembled
+                .rollback()
+                .map(str::to_owned)
+                .into_iter()
+                .chain([shorter, "let the model announce the event, or return early at it".to_owned()]);
+            let advice: Vec<String> = ways.collect();
             out.push(Reason {
                 connection: Some(self.connection(worst.input)),
                 time: Some(worst.time),
@@ -752,7 +914,7 @@ impl Judge<'_> {
                     short4(s.end),
                     s.peak / s.level
                 );
-                let advice = "check the outputs there; use smaller steps or an event at that time";
+                let advice = self.ways(["check the outputs there"]);
                 out.push(Reason {
                     time: Some(s.peak_time),
                     value: Some(s.peak),
@@ -772,11 +934,7 @@ impl Judge<'_> {
                     time: Some(b.worst_time),
                     value: Some(b.residual_share.abs()),
                     limit: Some(spec.residual),
-                    ..of(note(
-                        "energy_residual",
-                        text,
-                        "smaller steps, a higher hold order, or an energy correction",
-                    ))
+                    ..of(note("energy_residual", text, self.ways([])))
                 });
             }
             if let Some(c) = b.correction.as_ref().filter(|c| c.capped_share > spec.capped) {
@@ -815,16 +973,9 @@ impl Judge<'_> {
         )
     }
 
-    fn jump_advice(&self, f: &InputFindings) -> String {
-        let method = &self.system.method;
-        let mut list = vec!["use `--verify` to measure the error"];
-        if f.stale > f.defect && matches!(method.refresh, Refresh::Off) {
-            list.push("`refresh = true`");
-        }
-        if method.hold == HoldOrder::Fixed(0) {
-            list.push("`hold = 1`");
-        }
-        list.join(", or try ")
+    fn jump_advice(&self, f: &InputFindings) -> Vec<String> {
+        let refresh = self.assembled.refresh().filter(|_| f.stale > f.defect);
+        self.ways(refresh.into_iter().chain(self.assembled.higher_hold(f.input)))
     }
 }
 

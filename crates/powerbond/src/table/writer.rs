@@ -207,6 +207,11 @@ impl Writer {
         self.end_row()
     }
 
+    /// Of the file: what was handed to the system so far.
+    pub fn bytes(&self) -> u64 {
+        lock(&self.open).sink.bytes()
+    }
+
     /// Hands everything to the system and ends the file.
     pub fn close(&mut self) -> Result<(), Error> {
         let mut open = lock(&self.open);

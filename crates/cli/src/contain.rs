@@ -78,6 +78,11 @@ pub fn ask(in_process: bool, words: &[OsString], folder: &Path, limit: Duration)
     let ended = powerbond_worker::attend(words.iter().cloned(), streams, limits, &mut watch);
     Ok(match ended {
         Err(error) => Answer::Failed(format!("cannot start the worker process: {error}")),
+        Ok(Err(error @ Error::Deadline(_))) => {
+            let error = error.to_string();
+            let where_it_was = error.split_once("; ").map_or(String::new(), |(_, rest)| format!(": {rest}"));
+            Answer::Failed(format!("it takes longer than {} s{where_it_was}", limit.as_secs()))
+        }
         Ok(Err(error)) => Answer::Failed(error.to_string()),
         Ok(Ok(0)) => Answer::Text(read(&out)),
         Ok(Ok(code)) if watch.signal().is_some() => Answer::Stopped(code),

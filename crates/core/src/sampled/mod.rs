@@ -60,8 +60,6 @@ struct Watched {
     fed: Vec<usize>,
     low: f64,
     high: f64,
-    /// The last step was over a jump.
-    jumped: bool,
     /// Steps without and with a change, and with one that is no jump.
     repeats: f64,
     jumps: f64,
@@ -201,7 +199,6 @@ impl Watched {
             fed,
             low: f64::INFINITY,
             high: f64::NEG_INFINITY,
-            jumped: false,
             repeats: 0.0,
             jumps: 0.0,
             moves: 0.0,
@@ -290,7 +287,6 @@ impl Watched {
             self.hit = samples.nearest(span.end);
             self.hits += 1.0;
         }
-        let jumped = std::mem::take(&mut self.jumped);
         if new == old {
             self.repeats += 1.0;
             return;
@@ -304,12 +300,7 @@ impl Watched {
             }
             return;
         }
-        self.jumped = true;
         self.jumps += 1.0;
-        // Two in a row are one sample: some simulators take it twice if a step ends or begins right there.
-        if jumped && self.exact.is_none() {
-            return;
-        }
         if self.exact.is_some() {
             if is_sample {
                 return;
@@ -365,7 +356,7 @@ impl Checkpointed for SampledOutputs {
         let number = |flag: bool| f64::from(u8::from(flag));
         for w in &self.watched {
             tape.extend(&[w.low, w.high, w.repeats, w.jumps, w.moves, f64::from(w.wrong), w.hit, w.hits]);
-            tape.extend(&[number(w.odd), number(w.late), number(w.jumped), w.since.unwrap_or(f64::NAN)]);
+            tape.extend(&[number(w.odd), number(w.late), w.since.unwrap_or(f64::NAN)]);
             let exact = w.exact.map_or([f64::NAN; 2], |samples| [samples.at, samples.period]);
             tape.extend(&exact);
             tape.extend(&w.period.state());
@@ -376,7 +367,7 @@ impl Checkpointed for SampledOutputs {
         for w in &mut self.watched {
             [w.low, w.high, w.repeats, w.jumps, w.moves] = [(); 5].map(|()| tape.pull());
             (w.wrong, w.hit, w.hits) = (tape.pull() as u8, tape.pull(), tape.pull());
-            [w.odd, w.late, w.jumped] = [(); 3].map(|()| tape.pull() != 0.0);
+            (w.odd, w.late) = (tape.pull() != 0.0, tape.pull() != 0.0);
             w.since = Some(tape.pull()).filter(|t| !t.is_nan());
             let [at, period] = [(); 2].map(|()| tape.pull());
             w.exact = (!period.is_nan()).then_some(Samples { at, period });

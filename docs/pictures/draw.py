@@ -154,7 +154,7 @@ def libcosim(bench, step, stop):
     assert execution.add_observer(observer) and execution.add_manipulator(valve)
     times, values = [0.0], [0.0]
     for k in range(int(round(stop / step))):
-        for at, opening in [(0.2, 0.3), (1.5, 0.0)]:
+        for at, opening in [(0.0, 0.0), (0.2, 0.3), (1.5, 0.0)]:
             if k == int(round(at / step)):
                 assert valve.slave_real_values(cylinder, [0], [opening])
         assert execution.step()

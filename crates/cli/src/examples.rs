@@ -3,13 +3,13 @@
 /// Of `run`.
 pub const RUN: &str = "\
 Examples:
-  powerbond run
-  powerbond run examples/quarter-car
-  powerbond run examples/quarter-car --tolerance 1e-4 --report
-  powerbond run examples/quarter-car --set chassis.mass=500
-  powerbond run examples/quarter-car --step-size 1e-3 --output-dir out
+  powerbond new --example quarter-car
+  powerbond run quarter-car
+  powerbond run quarter-car --tolerance 1e-4 --report
+  powerbond run quarter-car --set chassis.mass=500
+  powerbond run quarter-car --step-size 1e-3 --output-dir out
   powerbond run model.fmu --end-time 10 --set mass=1200 --input signals.csv
-  powerbond run examples/quarter-car --quiet --max-error 1%
+  powerbond run quarter-car --quiet --max-error 1%
 
 Options override the system file, the file overrides the defaults.
 `powerbond --help` lists the exit codes.";
@@ -40,8 +40,8 @@ Examples:
 /// Of `check`.
 pub const CHECK: &str = "\
 Examples:
-  powerbond check examples/quarter-car
-  powerbond check examples/quarter-car --graph system.svg";
+  powerbond check quarter-car
+  powerbond check quarter-car --graph system.svg";
 
 /// Of `report`.
 pub const REPORT: &str = "\
@@ -58,14 +58,14 @@ Examples:
 /// Of `tune`.
 pub const TUNE: &str = "\
 Examples:
-  powerbond tune examples/oscillator
-  powerbond tune examples/oscillator --error 0.1% --budget 20";
+  powerbond tune oscillator
+  powerbond tune oscillator --error 0.1% --budget 20";
 
 /// Of `stability`.
 pub const STABILITY: &str = "\
 Examples:
-  powerbond stability examples/quarter-car
-  powerbond stability examples/quarter-car --from 1e-3 --to 0.1 --points 21";
+  powerbond stability quarter-car
+  powerbond stability quarter-car --from 1e-3 --to 0.1 --points 21";
 
 /// Of `bench`.
 pub const BENCH: &str = "\

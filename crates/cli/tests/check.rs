@@ -388,8 +388,8 @@ fn rules_for_initial_values_are_checked() {
 fn every_example_passes() {
     for entry in std::fs::read_dir(root().join("examples")).unwrap() {
         let folder = entry.unwrap().path();
-        // The model of the template is that of its own program; its own tests run it.
-        if folder.join("Cargo.toml").is_file() {
+        // The model of the template is that of its own program, FMUs are built first: tests of their own run these.
+        if folder.join("Cargo.toml").is_file() || folder.join("build.sh").is_file() {
             continue;
         }
         let ran = Lab::new().powerbond(&["check", folder.to_str().unwrap(), "--json"]);

@@ -68,4 +68,8 @@ pub struct BondFlow {
     pub transmitted_power: f64,
     /// `½ Σ |P^c|`, in W.
     pub exchanged_power: f64,
+    /// `(E_1 - E_2)/2` of the energies that were metered at the ports in the step, in J; by the papers' sums `P_12·h`.
+    pub transmitted_energy: f64,
+    /// `½ Σ |E|` of these, in J; by the papers' sums the exchanged power times h.
+    pub exchanged_energy: f64,
 }

@@ -41,9 +41,9 @@ pub struct BondSum {
     pub endpoint_residual: f64,
     /// Σ |δP|·h at the end points, in J; half its mean over time estimates the error of the power (sadjina2017 eq. 13).
     pub endpoint_residual_abs: f64,
-    /// Σ P_12·h, in J.
+    /// Σ transmitted energy, in J.
     pub transmitted: f64,
-    /// Σ exchanged power · h, in J.
+    /// Σ exchanged energy, in J.
     pub exchanged: f64,
     /// The largest |δP| so far, in W.
     pub worst_power: f64,
@@ -176,6 +176,12 @@ impl Meter {
                 *flow = bond_flow(&ports[range.clone()], &self.held_power[range.clone()]);
             }
         }
+        if self.quadrature == Quadrature::Rectangle {
+            for flow in flows {
+                flow.transmitted_energy = flow.transmitted_power * h;
+                flow.exchanged_energy = flow.exchanged_power * h;
+            }
+        }
     }
 
     /// Powers of all ports at the end of the step.
@@ -235,8 +241,8 @@ impl Meter {
             sum.residual_abs += flow.residual_energy.abs();
             sum.endpoint_residual += flow.residual_power * span.h;
             sum.endpoint_residual_abs += flow.residual_power.abs() * span.h;
-            sum.transmitted += flow.transmitted_power * span.h;
-            sum.exchanged += flow.exchanged_power * span.h;
+            sum.transmitted += flow.transmitted_energy;
+            sum.exchanged += flow.exchanged_energy;
             if flow.residual_power.abs() > sum.worst_power {
                 sum.worst_power = flow.residual_power.abs();
                 sum.worst_time = span.end;
@@ -259,6 +265,8 @@ fn bond_flow(ports: &[PortFlow], held: &[f64]) -> BondFlow {
         flow.transmitted_power +=
             if i == 0 { 0.5 * port.consistent_power } else { -0.5 * port.consistent_power };
         flow.exchanged_power += 0.5 * port.consistent_power.abs();
+        flow.transmitted_energy += if i == 0 { 0.5 * port.energy } else { -0.5 * port.energy };
+        flow.exchanged_energy += 0.5 * port.energy.abs();
     }
     flow
 }

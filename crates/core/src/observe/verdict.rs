@@ -201,6 +201,8 @@ struct Input {
     worst_time: f64,
     size: [f64; PARTS],
     size_time: [f64; PARTS],
+    /// Σ h db² in the same parts.
+    off: [f64; PARTS],
 }
 
 /// What was found about one input.
@@ -232,6 +234,9 @@ pub struct InputFindings {
     pub alternation: f64,
     /// rms of the last quarter over that of the second one.
     pub growth: f64,
+    /// rms of mean defects over that of the input itself, the largest of the parts of the run between its first and last quarter: what
+    /// defects were while something that grows was still small.
+    pub early: f64,
     /// What the largest defect of a single step leaves in the integral of the input, over the range of that integral.
     pub kick: f64,
     /// |Σ h·defect| over the same range: how far redundant integrals of the input, such as two positions by one velocity, drift apart.
@@ -378,7 +383,8 @@ impl Verdict {
             let correction = step.corrected_end[i] - step.held_end[i];
             let twin = input.twin.map(|j| step.fresh[j]);
             input.see(h, self.time, step.fresh[i], twin, part);
-            input.jump(h, t, self.e[i], step.corrected_end[i], correction, self.since_restart < start_up);
+            let start_up = self.since_restart < start_up;
+            input.jump((h, t, part), self.e[i], step.corrected_end[i], correction, start_up);
             input.u = step.fresh[i];
         }
         self.see_stale(step);
@@ -462,6 +468,7 @@ impl Verdict {
             roughness: if input.du2 > 0.0 { (input.ddu2 / input.du2).sqrt() } else { 0.0 },
             alternation: input.changes as f64 / pairs,
             growth: input.growth(),
+            early: input.early(),
             kick: input.of_integral(input.kick),
             drift: input.of_integral(input.drift.abs()),
         }
@@ -494,7 +501,7 @@ impl Input {
     }
 
     /// The jump at the end of a step in which `end` was held at last.
-    fn jump(&mut self, h: f64, t: f64, e: f64, end: f64, correction: f64, start_up: bool) {
+    fn jump(&mut self, (h, t, part): (f64, f64, usize), e: f64, end: f64, correction: f64, start_up: bool) {
         if start_up {
             (self.jumps, self.h_last, self.db_last) = (0, 0.0, 0.0);
             return;
@@ -509,6 +516,7 @@ impl Input {
         self.drift += h * defect;
         let mean = (self.db_last + h * defect) / (self.h_last + h);
         self.d2 += h * mean * mean;
+        self.off[part] += h * mean * mean;
         (self.h_last, self.db_last) = (h, h * defect);
         self.e2 += h * e * e;
         if self.jumps > 0 {
@@ -537,9 +545,20 @@ impl Input {
         if range > 0.0 { x / range } else { 0.0 }
     }
 
+    /// Parts of the run so far.
+    fn used(&self) -> usize {
+        self.size_time.iter().rposition(|&t| t > 0.0).map_or(0, |last| last + 1)
+    }
+
+    fn early(&self) -> f64 {
+        let used = self.used();
+        let parts = self.off.iter().zip(&self.size).take(3 * used / 4).skip(used / 4);
+        parts.filter(|(_, size)| **size > 0.0).map(|(off, size)| (off / size).sqrt()).fold(0.0, f64::max)
+    }
+
     /// rms of the last quarter of what has been run over that of the second one; 0 where that cannot be said.
     fn growth(&self) -> f64 {
-        let used = self.size_time.iter().rposition(|&t| t > 0.0).map_or(0, |last| last + 1);
+        let used = self.used();
         let rms = |range: std::ops::Range<usize>| {
             let time: f64 = self.size_time[range.clone()].iter().sum();
             if time > 0.0 { (self.size[range].iter().sum::<f64>() / time).sqrt() } else { 0.0 }

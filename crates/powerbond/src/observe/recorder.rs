@@ -671,7 +671,7 @@ impl Observer for Recorder {
         for (k, flow) in step.flows.iter().enumerate() {
             self.pending[k] += flow.residual_energy;
             self.residual_sum[k] += flow.residual_energy;
-            self.transmitted[k] += flow.transmitted_power * step.span.h;
+            self.transmitted[k] += flow.transmitted_energy;
         }
         for (place, flow) in self.net_of.iter().zip(step.ports) {
             if let Some(place) = *place {

@@ -659,11 +659,17 @@ impl Judge<'_> {
             );
             let advice = self.ways([]);
             // What grows without defects grows by itself: a wave that reaches a body at rest.
-            let made = off || f.alternation > limits.ringing;
+            let made = off || f.alternation > limits.ringing || (self.all_explode() && f.early > EARLY);
             let found =
                 if made { reason("growth", Word::Check, text, advice) } else { note("growth", text, advice) };
             out.push(at(f.growth, limits.growth, found));
         }
+    }
+
+    /// Whether all coupled inputs have grown that much out of a motion that was there: an unstable coupling takes everything along, and a
+    /// wave comes from something. What it has grown to hides what the defects were while it was small.
+    fn all_explode(&self) -> bool {
+        self.findings.inputs.iter().all(|f| EXPLODED.contains(&f.growth))
     }
 
     /// Steps over tolerance, at the floor.
@@ -979,6 +985,10 @@ impl Judge<'_> {
     }
 }
 
+/// Growth of all inputs at once that is not that of a motion; what began as round-off is beyond it.
+const EXPLODED: std::ops::Range<f64> = 100.0..1e9;
+/// Defects above this share of an input that explodes may have made it do so.
+const EARLY: f64 = 0.01;
 /// With more swings than this, and this share of its size left at the end, the errors of a signal add up.
 const MANY_SWINGS: f64 = 100.0;
 const UNDAMPED: f64 = 0.5;

@@ -1,14 +1,33 @@
 //! A coupling that was unstable while amplitudes were small, in a run that has grown far beyond them since.
 
 use powerbond::core::subsystem::{Causality, SubsystemError, Variable};
-use powerbond::models::{Built, Capability, Equations, InputPolynomial, variable};
+use powerbond::models::{
+    Built, Capability, Domain, Equations, InputPolynomial, ModelSpec, ParameterSpec, variable,
+};
 use powerbond::{Done, System};
 
 const STOP: f64 = 16.0;
-const CAPABILITY: Capability =
-    Capability { input_derivatives: 0, refresh: true, restore: false, sub_steps: true, dependencies: true };
 
-/// `y = sin(ω t)` for half of the run, then a slow and smooth climb to about 2000.
+static SOURCE: ModelSpec = ModelSpec {
+    name: "source",
+    description: "An oscillation, then a climb",
+    parameters: &[ParameterSpec {
+        name: "omega", unit: "rad/s", domain: Domain::any(1.0), description: "ω"
+    }],
+    make: |p| {
+        let source = Source { omega: p.number("omega"), t: 0.0 };
+        Box::new(Built::new(SOURCE.name, source, Capability::of(p)))
+    },
+};
+
+static SINK: ModelSpec = ModelSpec {
+    name: "sink",
+    description: "Takes it",
+    parameters: &[],
+    make: |p| Box::new(Built::new(SINK.name, Sink(0.0), Capability::of(p))),
+};
+
+/// `y = sin(ω t)`, and from the middle of the run on a slow and smooth climb to about 2000 on top of it.
 #[derive(Clone)]
 struct Source {
     omega: f64,
@@ -31,7 +50,7 @@ impl Equations<0, 1> for Source {
 
     fn output(&self, _u: &[f64; 0]) -> [f64; 1] {
         let later = (self.t - 0.5 * STOP).max(0.0);
-        [if later > 0.0 { 4.0 * later.powi(3) } else { (self.omega * self.t).sin() }]
+        [(self.omega * self.t).sin() + 4.0 * later.powi(3)]
     }
 
     fn local(&self, _k: usize, _u: &[f64; 0]) -> f64 {
@@ -68,8 +87,11 @@ impl Equations<1, 1> for Sink {
 
 fn run(omega: f64) -> Done {
     let system = System::builder()
-        .subsystem("source", Built::new("source", Source { omega, t: 0.0 }, CAPABILITY))
-        .subsystem("sink", Built::new("sink", Sink(0.0), CAPABILITY))
+        .register(&SOURCE)
+        .register(&SINK)
+        .model("source", SOURCE.name)
+        .parameter("source.omega", omega)
+        .model("sink", SINK.name)
         .connect("source.y", "sink.u")
         .stop(STOP)
         .step(0.005)
@@ -89,13 +111,13 @@ fn what_explodes_is_not_trusted_if_its_defects_were_large_before() {
         reasons.iter().find(|reason| reason.code == "growth").map(|reason| reason.level)
     };
     assert_eq!(
-        (fast.verdict.word.text(), growth(&fast)),
+        (fast.summary.verdict.word, growth(&fast)),
         ("check", Some("check")),
         "{:?}",
         fast.summary.verdict
     );
     assert_eq!(
-        (slow.verdict.word.text(), growth(&slow)),
+        (slow.summary.verdict.word, growth(&slow)),
         ("trustworthy", Some("note")),
         "{:?}",
         slow.summary.verdict

@@ -988,7 +988,7 @@ impl Judge<'_> {
 /// Growth of all inputs at once that is not that of a motion; what began as round-off is beyond it.
 const EXPLODED: std::ops::Range<f64> = 100.0..1e9;
 /// Defects above this share of an input that explodes may have made it do so.
-const EARLY: f64 = 0.01;
+const EARLY: f64 = 0.03;
 /// With more swings than this, and this share of its size left at the end, the errors of a signal add up.
 const MANY_SWINGS: f64 = 100.0;
 const UNDAMPED: f64 = 0.5;

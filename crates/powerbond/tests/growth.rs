@@ -118,7 +118,7 @@ fn what_explodes_is_not_trusted_if_its_defects_were_large_before() {
     );
     assert_eq!(
         (slow.summary.verdict.word, growth(&slow)),
-        ("trustworthy", Some("note")),
+        ("trustworthy", None),
         "{:?}",
         slow.summary.verdict
     );

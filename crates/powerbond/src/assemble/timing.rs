@@ -6,12 +6,36 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Calls of `advance` and the time of a sample of them. One thread counts; any may read.
+/// Calls of `advance` and the time of some of them. One thread counts; any may read.
 #[derive(Debug, Default)]
 pub struct Timing {
     calls: AtomicU64,
-    sampled: AtomicU64,
-    sampled_nanoseconds: AtomicU64,
+    /// Timed one by one: they stand for themselves.
+    each: Sum,
+    /// Timed as a sample: they stand for all others.
+    sample: Sum,
+}
+
+/// How many calls, and how long they took together.
+#[derive(Debug, Default)]
+struct Sum {
+    calls: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl Sum {
+    fn add(&self, time: Duration) {
+        add(&self.calls, 1);
+        add(&self.nanoseconds, time.as_nanos() as u64);
+    }
+
+    fn calls(&self) -> f64 {
+        self.calls.load(Ordering::Relaxed) as f64
+    }
+
+    fn seconds(&self) -> f64 {
+        1e-9 * self.nanoseconds.load(Ordering::Relaxed) as f64
+    }
 }
 
 impl Timing {
@@ -22,13 +46,10 @@ impl Timing {
 
     /// Estimated time of all calls, in s.
     pub fn seconds(&self) -> f64 {
-        match self.sampled.load(Ordering::Relaxed) {
-            0 => 0.0,
-            sampled => {
-                let time = self.sampled_nanoseconds.load(Ordering::Relaxed);
-                1e-9 * time as f64 * self.calls() as f64 / sampled as f64
-            }
-        }
+        let Timing { each, sample, .. } = self;
+        let of = if sample.calls() > 0.0 { sample } else { each };
+        let others = self.calls() as f64 - each.calls();
+        each.seconds() + if others > 0.0 { of.seconds() / of.calls() * others } else { 0.0 }
     }
 }
 
@@ -39,7 +60,8 @@ fn add(counter: &AtomicU64, more: u64) -> u64 {
     sum
 }
 
-/// One call in this many is timed; slow subsystems are timed always.
+/// The first calls are timed one by one, as they are often slower than all others; then one in this many is, and slow subsystems always.
+const FIRST: u64 = 16;
 const EVERY: u64 = 64;
 const SLOW: Duration = Duration::from_micros(20);
 
@@ -68,14 +90,15 @@ impl Wrapper for Timed {
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        if add(&self.timing.calls, 1) % EVERY != 1 && !self.slow {
+        let call = add(&self.timing.calls, 1);
+        let each = self.slow || call <= FIRST;
+        if !call.is_multiple_of(EVERY) && !each {
             return self.inner.advance(span, u, y);
         }
         let start = Instant::now();
         let result = self.inner.advance(span, u, y);
         let took = start.elapsed();
-        add(&self.timing.sampled, 1);
-        add(&self.timing.sampled_nanoseconds, took.as_nanos() as u64);
+        if each { &self.timing.each } else { &self.timing.sample }.add(took);
         self.slow = took >= SLOW;
         result
     }

@@ -651,18 +651,15 @@ impl Judge<'_> {
             let advice = self.ways(["connect the integral itself where both sides need it"]);
             out.push(at(f.drift, DRIFT, Reason { level, ..note("drift", text, advice) }));
         }
-        if f.growth > limits.growth {
+        // What grows without defects grows by itself: a wave that reaches a body at rest, a motor that is loaded.
+        let made = off || f.alternation > limits.ringing || (self.all_explode() && f.early > EARLY);
+        if f.growth > limits.growth && made {
             let times = if f.growth < 1e4 { format!("{:.1}", f.growth) } else { short4(f.growth) };
             let text = format!(
                 "`{name}` grows: {times} times larger at the end than before; if the system itself does not, the coupling is \
                  unstable"
             );
-            let advice = self.ways([]);
-            // What grows without defects grows by itself: a wave that reaches a body at rest.
-            let made = off || f.alternation > limits.ringing || (self.all_explode() && f.early > EARLY);
-            let found =
-                if made { reason("growth", Word::Check, text, advice) } else { note("growth", text, advice) };
-            out.push(at(f.growth, limits.growth, found));
+            out.push(at(f.growth, limits.growth, reason("growth", Word::Check, text, self.ways([]))));
         }
     }
 

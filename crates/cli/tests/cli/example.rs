@@ -130,18 +130,6 @@ fn new_couples_the_motor_to_its_load_and_not_to_the_brake() {
     close(speed, 24.0 * 0.1 / (0.01 + 0.5 * 1e-4), 1e-3);
 }
 
-/// Every folder is complete by itself; what all of them have is the same in all.
-#[test]
-fn examples_with_fmus_share_their_header_and_script() {
-    for file in ["fmu.h", "build.sh"] {
-        let read = |example: &str| std::fs::read_to_string(root().join("examples").join(example).join(file));
-        let first = read("dc-motor").unwrap();
-        for example in ["hydraulic-cylinder", "sampled-control", "heated-tank"] {
-            assert!(read(example).unwrap() == first, "{example}/{file} differs from dc-motor/{file}");
-        }
-    }
-}
-
 #[test]
 fn fmus_that_are_not_built_yet_are_named_with_the_script() {
     let ran = copied("dc-motor").run(&[]);

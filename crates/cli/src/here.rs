@@ -1,10 +1,9 @@
 //! The system that a command is about: the one that is named, or that of the folder at hand.
 
 use powerbond::Error;
+use powerbond::system::SYSTEM_FILE;
 use std::path::{Path, PathBuf};
 
-/// The file of a system in its folder.
-const FILE: &str = "system.toml";
 /// Files that are listed.
 const MOST: usize = 8;
 
@@ -13,7 +12,7 @@ pub fn system(given: Option<&PathBuf>, verb: &str) -> Result<PathBuf, Error> {
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     match given {
         Some(path) => Ok(path.clone()),
-        None if here.join(FILE).is_file() => Ok(here),
+        None if here.join(SYSTEM_FILE).is_file() => Ok(here),
         None => Err(Error::input(None, missing(&here, verb))),
     }
 }
@@ -25,7 +24,8 @@ fn missing(here: &Path, verb: &str) -> String {
     names.sort_unstable();
     let is_system = |name: &String| {
         let path = Path::new(name);
-        path.extension().is_some_and(|e| e == "toml" || e == "fmu") || here.join(path).join(FILE).is_file()
+        path.extension().is_some_and(|e| e == "toml" || e == "fmu")
+            || here.join(path).join(SYSTEM_FILE).is_file()
     };
     names.retain(is_system);
     let typed = |name: &str| {
@@ -33,10 +33,10 @@ fn missing(here: &Path, verb: &str) -> String {
             if name.contains(|c: char| c.is_whitespace() || "'\"$&;()".contains(c)) { "\"" } else { "" };
         format!("`powerbond {verb} {quote}{name}{quote}`")
     };
-    let begin = format!("no system is named, and there is no {FILE} in {}", here.display());
+    let begin = format!("no system is named, and there is no {SYSTEM_FILE} in {}", here.display());
     match names.as_slice() {
         [] => format!(
-            "{begin}. Name a system file, a folder with a {FILE} or an FMU: {}",
+            "{begin}. Name a system file, a folder with a {SYSTEM_FILE} or an FMU: {}",
             typed("path/to/system.toml")
         ),
         [one] => format!("{begin}. Did you mean {}?", typed(one)),

@@ -7,6 +7,7 @@ use crate::{contain, layout};
 use powerbond::Error;
 use powerbond::fmi::{PrivateFolder, printable};
 use powerbond::suggest::{Draft, Inclusion, SignalKind, Wire};
+use powerbond::system::SYSTEM_FILE;
 use powerbond::table::{may_replace, write_file};
 use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal};
@@ -80,8 +81,8 @@ pub fn main(arguments: &Arguments, in_process: bool) -> Result<u8, Error> {
 impl Arguments {
     /// Where to write, if that is allowed.
     fn file(&self) -> Result<PathBuf, Error> {
-        let given = self.output.clone().unwrap_or_else(|| PathBuf::from("system.toml"));
-        let file = if given.is_dir() { given.join("system.toml") } else { given };
+        let given = self.output.clone().unwrap_or_else(|| PathBuf::from(SYSTEM_FILE));
+        let file = if given.is_dir() { given.join(SYSTEM_FILE) } else { given };
         // Links and what is no file are refused in any case.
         may_replace(&file, "", true)?;
         if file.exists() && !self.overwrite {

@@ -13,6 +13,7 @@ use powerbond::table::Format;
 use powerbond::{Done, Error, Output, RealTime, RunOptions, System, TABLES, Verify};
 use powerbond_worker::{Ending, Limits, Report, Worker};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Options of `run`.
@@ -138,6 +139,9 @@ pub struct Arguments {
     /// Print nothing but errors
     #[arg(short, long)]
     quiet: bool,
+    /// How many power bonds could be declared, once that was looked for: the report is made before FMUs are terminated and after it.
+    #[arg(skip)]
+    undeclared: Arc<OnceLock<usize>>,
 }
 
 /// Runs the command: in this process if it is a worker or if that was asked for, else in a worker that it supervises.
@@ -367,8 +371,9 @@ impl Arguments {
         if !summary.bonds.is_empty() || summary.inputs.is_empty() {
             return String::new();
         }
-        let found = self.system().and_then(|(_, system)| powerbond::suggest::undeclared(&system));
-        match found.unwrap_or(0) {
+        let look =
+            || self.system().and_then(|(_, system)| powerbond::suggest::undeclared(&system)).unwrap_or(0);
+        match *self.undeclared.get_or_init(look) {
             0 => "  no power bonds: add `[bonds.name]` to measure whether the coupling conserves energy\n"
                 .to_owned(),
             n => {

@@ -4,7 +4,7 @@
 //! ceiling or an event limits. Everything that is chosen in a step, such as the order of holds, is free.
 
 use crate::Error;
-use crate::catalogue::estimators::DEFAULT_TOLERANCE;
+use crate::catalogue::estimators::{DEFAULT_TOLERANCE, SMALLEST_TOLERANCE};
 use crate::number::percent;
 use crate::observe::{Row, results_fields};
 use crate::results::{FINER, OutputError, Round, RunFolder, Verification, Wanted};
@@ -33,8 +33,6 @@ pub fn run(system: &System, output: Output, observer: &mut dyn Observer) -> Resu
 const ROUNDS: usize = 3;
 /// What a further round aims at, as a share of the error that was asked for: hitting it exactly would miss it half of the time.
 const AIM: f64 = 0.8;
-/// The smallest tolerance that is tried.
-const SMALLEST: f64 = 1e-10;
 
 /// Runs with other tolerances until the verified error is at most `goal`.
 fn reach(
@@ -73,7 +71,7 @@ fn reach(
         let reached = error.is_none_or(|error| error <= goal.value);
         // Infinite errors ask for the smallest step of the tolerance there is.
         let next = error.map_or(0.0, |error| tolerance * (AIM * goal.value / error).max(1e-3));
-        if reached || rounds.len() == ROUNDS || next < SMALLEST {
+        if reached || rounds.len() == ROUNDS || next < SMALLEST_TOLERANCE {
             if let Some(verification) = &mut done.summary.verification {
                 verification.rounds = rounds;
             }

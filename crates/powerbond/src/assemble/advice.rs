@@ -2,6 +2,7 @@
 
 use super::Assembled;
 use crate::catalogue::controllers::Controller;
+use crate::catalogue::estimators::SMALLEST_TOLERANCE;
 use crate::catalogue::holds::HoldOrder;
 use crate::catalogue::methods::Auto;
 use crate::catalogue::{Method, Refresh};
@@ -62,7 +63,7 @@ impl Assembled {
             || format!("an error {} times smaller", short(gain.round())),
             |error| format!("an error of about {}", percent(error / gain)),
         );
-        (next >= SMALLEST).then(|| {
+        (next >= SMALLEST_TOLERANCE).then(|| {
             format!(
                 "`--tolerance {next:e}`: {then}, with about {} times the steps",
                 short((10.0 * times).round() / 10.0)
@@ -145,8 +146,6 @@ impl Assembled {
 pub(crate) const LEAVE_OUT: &str = "leave out";
 /// What tells the error of any run.
 pub(crate) const VERIFY: &str = "`--verify` measures the error";
-/// The smallest tolerance that is proposed.
-const SMALLEST: f64 = 1e-10;
 
 /// To 1, 2 or 5 times a power of ten.
 pub(crate) fn round_down(x: f64) -> f64 {

@@ -391,7 +391,7 @@ impl Default for Record {
 pub(crate) const MAX_RATE: u32 = 100_000;
 
 /// The file in a folder that describes a system.
-const SYSTEM_FILE: &str = "system.toml";
+pub const SYSTEM_FILE: &str = "system.toml";
 /// In bytes; more is not a description.
 const MAX_SIZE: u64 = 64_000_000;
 

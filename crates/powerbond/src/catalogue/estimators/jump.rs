@@ -18,6 +18,8 @@ pub const TOLERANCE: Knob = Knob {
 
 /// The tolerance where none is given.
 pub const DEFAULT_TOLERANCE: f64 = 1e-3;
+/// The smallest tolerance that is tried or proposed: below it defects are round-off.
+pub const SMALLEST_TOLERANCE: f64 = 1e-10;
 
 /// The jump norm.
 pub const JUMP: Entry = Entry {

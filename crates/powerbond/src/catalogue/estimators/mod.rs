@@ -7,7 +7,7 @@ mod jump;
 mod richardson;
 
 pub use energy::{ENERGY, ENERGY_SCALE, ENERGY_TOLERANCE, Energy};
-pub use jump::{DEFAULT_TOLERANCE, FIRST_STEP, JUMP, Jump, TOLERANCE};
+pub use jump::{DEFAULT_TOLERANCE, FIRST_STEP, JUMP, Jump, SMALLEST_TOLERANCE, TOLERANCE};
 pub use none::{NONE, Off};
 pub use predictor::{PREDICTOR, Predictor};
 pub use richardson::{RICHARDSON, Richardson};

@@ -4,6 +4,7 @@ use crate::description::{Kind, Version};
 use crate::lifecycle::{Call, Lifecycle, State};
 use crate::log::Environment;
 use crate::numbers::Numbers;
+use crate::returning::returning;
 use crate::rounding;
 use crate::status::{MISSING, NOT_ALLOWED, OK};
 use crate::trace::{Call as Traced, Marks};
@@ -150,7 +151,7 @@ impl Calls {
     #[inline(always)]
     fn seen<T>(&self, call: Traced, make: impl FnOnce() -> T) -> T {
         self.trace.begin(call);
-        let result = make();
+        let result = returning(make);
         self.keep_mode();
         self.trace.end();
         result
@@ -346,7 +347,7 @@ impl Calls {
             return NOT_ALLOWED;
         }
         self.trace.begin_step(t);
-        let code = each!(self, instance => instance.step(t, h, is_final));
+        let code = returning(|| each!(self, instance => instance.step(t, h, is_final)));
         self.keep_mode();
         self.trace.end();
         if code != OK {
@@ -388,20 +389,21 @@ impl Calls {
             assert!(inputs.0.len() == inputs.1.len(), "wrong number of inputs");
             if !inputs.0.is_empty() {
                 self.trace.begin(Traced::Set);
-                let code = instance.set_reals(inputs.0, inputs.1);
+                let code = returning(|| instance.set_reals(inputs.0, inputs.1));
                 if code != OK {
                     return Err(self.failed(Stage::Inputs, code));
                 }
             }
             self.trace.begin_step(span.start);
-            let code = instance.step(span.start, span.h, is_final(span.start));
+            let is_final = is_final(span.start);
+            let code = returning(|| instance.step(span.start, span.h, is_final));
             if code != OK {
                 return Err(self.failed(Stage::Step, code));
             }
             assert!(outputs.0.len() == outputs.1.len(), "wrong number of outputs");
             if !outputs.0.is_empty() {
                 self.trace.begin(Traced::Get);
-                let code = instance.get_reals(outputs.0, outputs.1);
+                let code = returning(|| instance.get_reals(outputs.0, outputs.1));
                 if code != OK {
                     return Err(self.failed(Stage::Outputs, code));
                 }
@@ -505,11 +507,11 @@ impl Calls {
             _ => {
                 // Until its environment is gone, too, it is being freed.
                 self.trace.begin(Traced::Free);
-                match &mut self.instance {
+                returning(|| match &mut self.instance {
                     Instance::Fmi1(instance) => instance.free(),
                     Instance::Fmi2(instance) => instance.free(),
                     Instance::Fmi3(instance) => instance.free(),
-                }
+                });
                 self.keep_mode();
                 self.life.freed();
             }

@@ -17,12 +17,12 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
 
 type Component = *mut c_void;
-type Get = unsafe extern "C" fn(Component, *const u32, usize, *mut c_void) -> c_int;
-type Set = unsafe extern "C" fn(Component, *const u32, usize, *const c_void) -> c_int;
-type GetReal = unsafe extern "C" fn(Component, *const u32, usize, *mut f64) -> c_int;
-type SetReal = unsafe extern "C" fn(Component, *const u32, usize, *const f64) -> c_int;
-type Plain = unsafe extern "C" fn(Component) -> c_int;
-type Instantiate = unsafe extern "C" fn(
+type Get = unsafe extern "C-unwind" fn(Component, *const u32, usize, *mut c_void) -> c_int;
+type Set = unsafe extern "C-unwind" fn(Component, *const u32, usize, *const c_void) -> c_int;
+type GetReal = unsafe extern "C-unwind" fn(Component, *const u32, usize, *mut f64) -> c_int;
+type SetReal = unsafe extern "C-unwind" fn(Component, *const u32, usize, *const f64) -> c_int;
+type Plain = unsafe extern "C-unwind" fn(Component) -> c_int;
+type Instantiate = unsafe extern "C-unwind" fn(
     *const c_char,
     *const c_char,
     *const c_char,
@@ -33,10 +33,12 @@ type Instantiate = unsafe extern "C" fn(
     Callbacks,
     c_char,
 ) -> Component;
-type Initialize = unsafe extern "C" fn(Component, f64, c_char, f64) -> c_int;
-type DoStep = unsafe extern "C" fn(Component, f64, f64, c_char) -> c_int;
-type SetDerivatives = unsafe extern "C" fn(Component, *const u32, usize, *const c_int, *const f64) -> c_int;
-type GetDerivatives = unsafe extern "C" fn(Component, *const u32, usize, *const c_int, *mut f64) -> c_int;
+type Initialize = unsafe extern "C-unwind" fn(Component, f64, c_char, f64) -> c_int;
+type DoStep = unsafe extern "C-unwind" fn(Component, f64, f64, c_char) -> c_int;
+type SetDerivatives =
+    unsafe extern "C-unwind" fn(Component, *const u32, usize, *const c_int, *const f64) -> c_int;
+type GetDerivatives =
+    unsafe extern "C-unwind" fn(Component, *const u32, usize, *const c_int, *mut f64) -> c_int;
 
 pub(crate) const NAMES: Names = Names {
     instantiate: "fmiInstantiateSlave",
@@ -83,22 +85,22 @@ unsafe extern "C" {
 unsafe extern "C" fn step_finished(_component: *mut c_void, _status: c_int) {}
 
 /// In the place of functions that a library lacks although every FMU should have them: many never need them.
-unsafe extern "C" fn missing(_: Component) -> c_int {
+unsafe extern "C-unwind" fn missing(_: Component) -> c_int {
     MISSING
 }
 
-unsafe extern "C" fn missing_get(_: Component, _: *const u32, _: usize, _: *mut f64) -> c_int {
+unsafe extern "C-unwind" fn missing_get(_: Component, _: *const u32, _: usize, _: *mut f64) -> c_int {
     MISSING
 }
 
-unsafe extern "C" fn missing_set(_: Component, _: *const u32, _: usize, _: *const f64) -> c_int {
+unsafe extern "C-unwind" fn missing_set(_: Component, _: *const u32, _: usize, _: *const f64) -> c_int {
     MISSING
 }
 
 /// The functions of a library.
 pub(crate) struct Api {
     instantiate: Instantiate,
-    free_instance: unsafe extern "C" fn(Component),
+    free_instance: unsafe extern "C-unwind" fn(Component),
     initialize: Initialize,
     terminate: Plain,
     get_real: GetReal,
@@ -109,12 +111,14 @@ pub(crate) struct Api {
     set_integer: Option<Set>,
     get_boolean: Option<Get>,
     set_boolean: Option<Set>,
-    get_string: Option<unsafe extern "C" fn(Component, *const u32, usize, *mut *const c_char) -> c_int>,
-    set_string: Option<unsafe extern "C" fn(Component, *const u32, usize, *const *const c_char) -> c_int>,
+    get_string:
+        Option<unsafe extern "C-unwind" fn(Component, *const u32, usize, *mut *const c_char) -> c_int>,
+    set_string:
+        Option<unsafe extern "C-unwind" fn(Component, *const u32, usize, *const *const c_char) -> c_int>,
     set_derivatives: Option<SetDerivatives>,
     get_derivatives: Option<GetDerivatives>,
-    get_status: Option<unsafe extern "C" fn(Component, c_int, *mut c_int) -> c_int>,
-    get_real_status: Option<unsafe extern "C" fn(Component, c_int, *mut f64) -> c_int>,
+    get_status: Option<unsafe extern "C-unwind" fn(Component, c_int, *mut c_int) -> c_int>,
+    get_real_status: Option<unsafe extern "C-unwind" fn(Component, c_int, *mut f64) -> c_int>,
     // Last, so that the functions go before the code they point to.
     _library: Library,
 }

@@ -13,6 +13,7 @@ use crate::log::{Environment, Live, Log};
 use crate::machine::Machine;
 use crate::ports::Ports;
 use crate::probe::Probed;
+use crate::returning::returning;
 use crate::settings::{self, Settings};
 use crate::trace::{Call, Trace};
 use crate::value::Value;
@@ -340,8 +341,9 @@ impl Fmu {
             let files = Archive::open(&self.shared.path, self.shared.limits)?.unpack()?;
             let file = self.shared.path.file_name().unwrap_or_default().to_string_lossy();
             let trace = Trace::new(&file, self.description().version);
-            let loaded =
-                trace.marks().during(Call::Load, || Loaded::new(files, self.description(), interface));
+            let loaded = trace
+                .marks()
+                .during(Call::Load, || returning(|| Loaded::new(files, self.description(), interface)));
             Ok(loaded?)
         };
         let loaded = Arc::new(load().map_err(|problem| self.fail(problem))?);
@@ -379,7 +381,7 @@ impl Fmu {
             .as_ref()
             .is_some_and(|i| loaded.uses_event_mode(description, i, options));
         let (visible, logging) = (options.visible, options.logging != Logging::Off);
-        let made = match &loaded.api {
+        let made = returning(|| match &loaded.api {
             Api::Fmi1(api) => {
                 fmi1::Instance::new(api.clone(), &c_name, &token, resources, environment, visible, logging)
                     .map(Instance::Fmi1)
@@ -402,7 +404,7 @@ impl Fmu {
                 };
                 fmi3::Instance::new(api.clone(), &request, environment).map(Instance::Fmi3)
             }
-        };
+        });
         let instance = made.map_err(|environment| InstanceError::Refused {
             name: name.to_owned(),
             call: match loaded.api {

@@ -44,6 +44,7 @@ pub mod probe;
 pub mod curvature;
 pub mod process;
 mod reread;
+mod returning;
 mod rounding;
 mod settings;
 mod snapshot;

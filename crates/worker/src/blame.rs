@@ -38,12 +38,19 @@ pub(crate) fn how(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         let (name, meaning) = match signal {
+            1 => ("SIGHUP", "hangup"),
+            2 => ("SIGINT", "interrupt"),
+            3 => ("SIGQUIT", "quit"),
             4 => ("SIGILL", "illegal instruction"),
             6 => ("SIGABRT", "abort, an uncaught C++ exception, a failed assertion or stack overflow"),
             7 => ("SIGBUS", "bus error"),
             8 => ("SIGFPE", "arithmetic error"),
             9 => ("SIGKILL", "killed from outside, or out of memory"),
+            10 => ("SIGUSR1", "a signal for users"),
             11 => ("SIGSEGV", "segmentation fault or stack overflow"),
+            12 => ("SIGUSR2", "a signal for users"),
+            13 => ("SIGPIPE", "wrote to a closed pipe"),
+            14 => ("SIGALRM", "its own alarm clock"),
             15 => ("SIGTERM", "terminated from outside"),
             24 => ("SIGXCPU", "CPU time limit"),
             25 => ("SIGXFSZ", "file size limit"),

@@ -4,7 +4,7 @@ use crate::black_box::Layout;
 use crate::own::Mailbox;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use rustix::process::{
     Pid, Signal, getppid, kill_process, kill_process_group, set_child_subreaper,
     set_parent_process_death_signal,
@@ -121,6 +121,9 @@ fn map<T: Shared>(fd: BorrowedFd<'_>) -> io::Result<Mapping<T>> {
     // Safety: a new mapping at an address of the kernel's choice replaces nothing. It is as large as `T`, aligned to a page, and
     // unmapped with its owner; what is in it is valid, as `Shared` says.
     let memory = unsafe { mmap(std::ptr::null_mut(), size_of::<T>(), protection, MapFlags::SHARED, fd, 0)? };
+    // A copy of this process that an FMU forks and that returns into the engine ends at its first mark: there would be two engines.
+    // Safety: the whole mapping just made; this process keeps it.
+    unsafe { madvise(memory, size_of::<T>(), Advice::LinuxDontFork)? };
     NonNull::new(memory.cast()).map(Mapping).ok_or_else(|| io::Error::other("mapped at zero"))
 }
 

@@ -57,6 +57,9 @@ const FAULTS: &[Fault] = &[
         "crashed with SIGKILL",
         6,
     ),
+    fault(28, STEP, "`pthread_exit` in a step", 5, "crashed with SIGABRT", 6),
+    fault(29, STEP, "an exception leaves the step", 5, "crashed with SIGABRT", 6),
+    fault(31, STEP, "sends SIGTERM to its process", 5, "crashed with SIGTERM", 6),
     fault(25, STEP, "logs, then crashes", 5, "its last messages: one | two | three", 6),
     fault(16, STEP, "leaves a process behind, then crashes", 5, "crashed with SIGSEGV", 6),
     fault(
@@ -117,6 +120,7 @@ const FAULTS: &[Fault] = &[
     fault(12, STEP, "closes all files of the process", 5, "closed or limited the files of its process", 6),
     fault(13, STEP, "sets the limit of file sizes to 0", 5, "closed or limited the files of its process", 6),
     fault(15, STEP, "leaves a process behind", 0, "", 11),
+    fault(30, STEP, "forks, and its copy goes on", 0, "", 11),
     fault(
         18,
         EVERY_STEP,

@@ -10,15 +10,15 @@ use crate::status::MISSING;
 use std::ffi::{c_char, c_int, c_void};
 
 pub(super) type Handle = *mut c_void;
-pub(super) type Get = unsafe extern "C" fn(Handle, *const u32, usize, *mut c_void, usize) -> c_int;
-pub(super) type Set = unsafe extern "C" fn(Handle, *const u32, usize, *const c_void, usize) -> c_int;
-pub(super) type GetReal = unsafe extern "C" fn(Handle, *const u32, usize, *mut f64, usize) -> c_int;
-pub(super) type SetReal = unsafe extern "C" fn(Handle, *const u32, usize, *const f64, usize) -> c_int;
-pub(super) type Plain = unsafe extern "C" fn(Handle) -> c_int;
+pub(super) type Get = unsafe extern "C-unwind" fn(Handle, *const u32, usize, *mut c_void, usize) -> c_int;
+pub(super) type Set = unsafe extern "C-unwind" fn(Handle, *const u32, usize, *const c_void, usize) -> c_int;
+pub(super) type GetReal = unsafe extern "C-unwind" fn(Handle, *const u32, usize, *mut f64, usize) -> c_int;
+pub(super) type SetReal = unsafe extern "C-unwind" fn(Handle, *const u32, usize, *const f64, usize) -> c_int;
+pub(super) type Plain = unsafe extern "C-unwind" fn(Handle) -> c_int;
 pub(super) type LogMessage = unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char);
 pub(super) type IntermediateUpdate =
     unsafe extern "C" fn(*mut c_void, f64, u8, u8, u8, u8, *mut u8, *mut f64);
-pub(super) type Instantiate = unsafe extern "C" fn(
+pub(super) type Instantiate = unsafe extern "C-unwind" fn(
     *const c_char,
     *const c_char,
     *const c_char,
@@ -32,12 +32,12 @@ pub(super) type Instantiate = unsafe extern "C" fn(
     LogMessage,
     Option<IntermediateUpdate>,
 ) -> Handle;
-pub(super) type EnterInitialization = unsafe extern "C" fn(Handle, u8, f64, f64, u8, f64) -> c_int;
+pub(super) type EnterInitialization = unsafe extern "C-unwind" fn(Handle, u8, f64, f64, u8, f64) -> c_int;
 pub(super) type DoStep =
-    unsafe extern "C" fn(Handle, f64, f64, u8, *mut u8, *mut u8, *mut u8, *mut f64) -> c_int;
+    unsafe extern "C-unwind" fn(Handle, f64, f64, u8, *mut u8, *mut u8, *mut u8, *mut f64) -> c_int;
 pub(super) type Update =
-    unsafe extern "C" fn(Handle, *mut u8, *mut u8, *mut u8, *mut u8, *mut u8, *mut f64) -> c_int;
-pub(super) type Directional = unsafe extern "C" fn(
+    unsafe extern "C-unwind" fn(Handle, *mut u8, *mut u8, *mut u8, *mut u8, *mut u8, *mut f64) -> c_int;
+pub(super) type Directional = unsafe extern "C-unwind" fn(
     Handle,
     *const u32,
     usize,
@@ -48,13 +48,14 @@ pub(super) type Directional = unsafe extern "C" fn(
     *mut f64,
     usize,
 ) -> c_int;
-pub(super) type SetDebugLogging = unsafe extern "C" fn(Handle, u8, usize, *const *const c_char) -> c_int;
+pub(super) type SetDebugLogging =
+    unsafe extern "C-unwind" fn(Handle, u8, usize, *const *const c_char) -> c_int;
 pub(super) type SetBinary =
-    unsafe extern "C" fn(Handle, *const u32, usize, *const usize, *const *const u8, usize) -> c_int;
+    unsafe extern "C-unwind" fn(Handle, *const u32, usize, *const usize, *const *const u8, usize) -> c_int;
 pub(super) type GetDerivatives =
-    unsafe extern "C" fn(Handle, *const u32, usize, *const i32, *mut f64, usize) -> c_int;
+    unsafe extern "C-unwind" fn(Handle, *const u32, usize, *const i32, *mut f64, usize) -> c_int;
 pub(super) type GetBinary =
-    unsafe extern "C" fn(Handle, *const u32, usize, *mut usize, *mut *const u8, usize) -> c_int;
+    unsafe extern "C-unwind" fn(Handle, *const u32, usize, *mut usize, *mut *const u8, usize) -> c_int;
 
 pub(crate) const NAMES: Names = Names {
     instantiate: "fmi3InstantiateCoSimulation",
@@ -95,22 +96,28 @@ pub(super) fn place(kind: Kind) -> usize {
 }
 
 /// In the place of functions that a library lacks although every FMU should have them: many never need them.
-unsafe extern "C" fn missing(_: Handle) -> c_int {
+unsafe extern "C-unwind" fn missing(_: Handle) -> c_int {
     MISSING
 }
 
-unsafe extern "C" fn missing_get(_: Handle, _: *const u32, _: usize, _: *mut f64, _: usize) -> c_int {
+unsafe extern "C-unwind" fn missing_get(_: Handle, _: *const u32, _: usize, _: *mut f64, _: usize) -> c_int {
     MISSING
 }
 
-unsafe extern "C" fn missing_set(_: Handle, _: *const u32, _: usize, _: *const f64, _: usize) -> c_int {
+unsafe extern "C-unwind" fn missing_set(
+    _: Handle,
+    _: *const u32,
+    _: usize,
+    _: *const f64,
+    _: usize,
+) -> c_int {
     MISSING
 }
 
 /// The functions of a library.
 pub(crate) struct Api {
     pub(super) instantiate: Instantiate,
-    pub(super) free_instance: unsafe extern "C" fn(Handle),
+    pub(super) free_instance: unsafe extern "C-unwind" fn(Handle),
     pub(super) enter_initialization: EnterInitialization,
     pub(super) exit_initialization: Plain,
     pub(super) terminate: Plain,
@@ -121,16 +128,16 @@ pub(crate) struct Api {
     pub(super) getters: [Option<Get>; KINDS.len()],
     pub(super) setters: [Option<Set>; KINDS.len()],
     pub(super) get_string:
-        Option<unsafe extern "C" fn(Handle, *const u32, usize, *mut *const c_char, usize) -> c_int>,
+        Option<unsafe extern "C-unwind" fn(Handle, *const u32, usize, *mut *const c_char, usize) -> c_int>,
     pub(super) set_string:
-        Option<unsafe extern "C" fn(Handle, *const u32, usize, *const *const c_char, usize) -> c_int>,
+        Option<unsafe extern "C-unwind" fn(Handle, *const u32, usize, *const *const c_char, usize) -> c_int>,
     pub(super) set_binary: Option<SetBinary>,
     pub(super) get_binary: Option<GetBinary>,
     pub(super) get_derivatives: Option<GetDerivatives>,
     pub(super) directional: Option<Directional>,
-    pub(super) get_state: Option<unsafe extern "C" fn(Handle, *mut *mut c_void) -> c_int>,
-    pub(super) set_state: Option<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>,
-    pub(super) free_state: Option<unsafe extern "C" fn(Handle, *mut *mut c_void) -> c_int>,
+    pub(super) get_state: Option<unsafe extern "C-unwind" fn(Handle, *mut *mut c_void) -> c_int>,
+    pub(super) set_state: Option<unsafe extern "C-unwind" fn(Handle, *mut c_void) -> c_int>,
+    pub(super) free_state: Option<unsafe extern "C-unwind" fn(Handle, *mut *mut c_void) -> c_int>,
     pub(super) enter_event_mode: Option<Plain>,
     pub(super) enter_step_mode: Option<Plain>,
     pub(super) update_discrete_states: Option<Update>,

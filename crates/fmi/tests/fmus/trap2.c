@@ -8,6 +8,7 @@
  * 17 takes memory for ever   18 rounds up   19 flushes denormals   20 another working folder   21 another locale
  * 22 ignores SIGINT and SIGTERM   23 handles SIGSEGV   24 blocks SIGTERM   25 logs three lines, then a segmentation fault
  * 26 removes the folder TRAP_REMOVE   27 makes the file TRAP_WRITE and opens a socket; what works is logged
+ * 28 ends its thread (pthread_exit)   29 throws an exception as C++ does   30 forks, and both return   31 sends itself SIGTERM
  * Place 5 is the end of every step from t = 0.5 on, after everything was computed. */
 #define _GNU_SOURCE
 #include "fmi2.h"
@@ -17,6 +18,7 @@
 #include <ftw.h>
 #include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,7 @@
 #include <xmmintrin.h>
 #endif
 #include <unistd.h>
+#include <unwind.h>
 
 typedef struct {
     double u, x, time;
@@ -48,6 +51,11 @@ static void leave_child(void) {
         setsid();
         for_ever(0);
     }
+}
+static void throw_it(void) {
+    static struct _Unwind_Exception exception = {.exception_class = 0x7472617000000000};
+    _Unwind_RaiseException(&exception);
+    abort();
 }
 static void crash(void) { *(volatile int *)8 = 1; }
 static void fill(void) {
@@ -105,6 +113,10 @@ static void spring(const Model *m, int place) {
     case 25: say(m, "one"), say(m, "two"), say(m, "three"), crash(); break;
     case 26: nftw(getenv("TRAP_REMOVE"), unlink_it, 8, FTW_DEPTH | FTW_PHYS); break;
     case 27: break_out(m); break;
+    case 28: pthread_exit(NULL);
+    case 29: throw_it(); break;
+    case 30: (void)!fork(); break;
+    case 31: raise(SIGTERM); break;
     }
 }
 

@@ -12,6 +12,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("powerbond", &["core", "fmi", "models"]),
     ("worker", &["powerbond"]),
     ("bench", &["powerbond"]),
+    ("py", &["powerbond"]),
     ("cli", &["powerbond", "worker", "bench", "export", "models-fmu"]),
 ];
 

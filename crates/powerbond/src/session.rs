@@ -302,7 +302,13 @@ impl Session {
         if self.time() >= t {
             return self.state_or_error();
         }
-        self.guarded(&mut NoObserver, |now| now < t)
+        self.run_while(|now| now < t)
+    }
+
+    /// Makes a step, and more of them while `more` says so at their ends: it gets the time there, in s. Nothing about the run depends
+    /// on where it pauses.
+    pub fn run_while(&mut self, more: impl Fn(f64) -> bool) -> Result<State, Error> {
+        self.guarded(&mut NoObserver, more)
     }
 
     /// Runs up to `t`, in s, where a step ends: unlike [`Session::run_until`] this changes the steps. Where a subsystem steps in

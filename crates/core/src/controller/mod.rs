@@ -42,7 +42,7 @@ pub enum Retry {
 }
 
 /// Chooses step sizes. It remembers accepted steps only.
-pub trait StepController: Checkpointed {
+pub trait StepController: Checkpointed + Send {
     /// The first step, in seconds.
     fn first(&self) -> f64;
 

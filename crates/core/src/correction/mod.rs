@@ -19,7 +19,7 @@ use crate::subsystem::Span;
 use std::ops::Range;
 
 /// Adds `δu` to held inputs. `apply` only looks; `commit` remembers accepted steps.
-pub trait InputCorrection: Checkpointed {
+pub trait InputCorrection: Checkpointed + Send {
     /// Whether `commit` needs ∂y/∂u of the subsystems.
     fn needs_feed_through(&self) -> bool {
         false

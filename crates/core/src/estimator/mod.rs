@@ -88,7 +88,7 @@ pub enum Blame {
 }
 
 /// Estimates the error of a step. `estimate` only looks; `commit` remembers accepted steps.
-pub trait ErrorEstimator: Checkpointed {
+pub trait ErrorEstimator: Checkpointed + Send {
     /// The big step that it compares with, if any. Then steps are made in pairs, every subsystem must be able to go
     /// back, and the estimate of a pair is asked for after its second step.
     fn big_step(&self) -> Option<BigStep> {

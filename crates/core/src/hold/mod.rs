@@ -59,7 +59,7 @@ impl HeldInputs {
 }
 
 /// Turns nodes of the past into what is held on a span. Called on whole ranges of inputs.
-pub trait Hold: Checkpointed {
+pub trait Hold: Checkpointed + Send {
     /// The highest order that it may use.
     fn max_order(&self) -> u8;
 

@@ -3,6 +3,7 @@
 mod builder;
 mod errors;
 mod stepping;
+mod threads;
 
 use powerbond::catalogue::controllers::{AtRest, Ecco};
 use powerbond::catalogue::{Method, estimators};

@@ -1,0 +1,43 @@
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+class PowerbondError(Exception):
+    """A run that failed, or an input that is refused; what is not known is None."""
+
+    subsystem: str | None
+    time: float | None
+    call: str | None
+    file: str | None
+    line: int | None
+    hint: str | None
+
+class Saved:
+    """A state of a run to go back to."""
+
+    @property
+    def time(self) -> float: ...
+
+class Session:
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        *,
+        stop: float | None = None,
+        tolerance: float | None = None,
+        step: float | None = None,
+        output_interval: float | None = None,
+        set: list[str] = ...,
+    ) -> Session: ...
+    def start(self) -> bool: ...
+    def time(self) -> float: ...
+    def span(self) -> tuple[float, float]: ...
+    def warnings(self) -> list[str]: ...
+    def value(self, name: str) -> float: ...
+    def set(self, name: str, value: float) -> None: ...
+    def step(self) -> bool: ...
+    def run_until(self, time: float) -> bool: ...
+    def save(self) -> Saved: ...
+    def restore(self, saved: Saved) -> None: ...
+    def finish(self) -> tuple[list[str], list[str], list[NDArray[np.float64]], str] | None: ...

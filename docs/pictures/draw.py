@@ -192,6 +192,16 @@ def main(powerbond):
             Panel("power", "kW", [("b", "thermostat.power", t, [p / 1e3 for p in run["thermostat.power"]])]),
         ], 0, 60, time="time in min")
 
+        bench = Bench(powerbond, "drive-train", folder)
+        run, _ = bench.run()
+        t = run["time"]
+        axle = [torque / 1e3 for torque in run["powertrain/gearbox.axle_torque"]]
+        draw(examples / "drive-train/results.svg", "Drive train", [
+            Panel("speed", "km/h", [("d", "driver.reference", t, [3.6 * v for v in run["driver.reference"]]), ("a", "vehicle.velocity", t, run["vehicle.velocity"])]),
+            Panel("torque at the axle", "kN.m", [("b", "gearbox.axle_torque", t, axle)]),
+            Panel("power", "kW", [("c", "motor.power", t, run["powertrain/motor.power"])]),
+        ], 0, 20)
+
         bench = Bench(powerbond, "hydraulic-cylinder", folder)
         run, summary = bench.run("--verify")
         exact = bench.exact(np.round(np.linspace(0, 3, 3001), 9))

@@ -39,6 +39,17 @@ def test_a_run_in_python_has_the_bits_of_the_command(tmp_path):
     assert solution.units["chassis.velocity"] == "m/s"
 
 
+def test_a_step_ends_where_it_is_wanted():
+    with pb.open(QUARTER_CAR, stop=0.5) as sim:
+        assert sim.run_until(0.123, land=True) and sim.time == 0.123
+        with pytest.raises(TypeError, match="`time` is 'soon'"):
+            sim.run_until("soon")
+        with pytest.raises(ValueError, match="`time` is not a number"):
+            sim.run_until(float("nan"))
+        assert repr(sim) == "<Simulation at 0.123 s, from 0 s to 0.5 s>" and repr(sim.save()) == "<Saved at 0.123 s>"
+    assert repr(sim) == "<Simulation, finished>"
+
+
 def test_pausing_and_stepping_change_no_bit():
     runs = []
     for pauses in ([], [0.1, 0.2]):
@@ -78,6 +89,18 @@ def test_inputs_are_set_while_it_runs():
         assert sim["wheel.road"] == 0.2
         sim.run()
         assert sim["chassis.position"] == pytest.approx(0.2, rel=1e-3)
+
+
+def test_saying_the_same_before_every_step_is_no_event():
+    counts = []
+    for again in (True, False):
+        with pb.open(QUARTER_CAR, stop=0.5, tolerance=1e-3) as sim:
+            sim["wheel.road"] = 0.05
+            while sim.step():
+                if again:
+                    sim["wheel.road"] = 0.05
+            counts.append(len(sim.finish().time))
+    assert counts[0] == counts[1]
 
 
 def test_one_fmu_is_a_system_with_parameters(fmu):
@@ -160,6 +183,20 @@ def test_ctrl_c_pauses_a_run_that_can_go_on():
         assert sim.step() and sim.time > paused
 
 
+def test_ctrl_c_pauses_a_run_that_is_to_land():
+    with pb.open(QUARTER_CAR, stop=1e9) as sim:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            sim.run_until(1e8, land=True)
+        here = sim.time
+        assert 0.0 < here < 1e8
+        sim.run_until(here + 0.123, land=True)
+        assert sim.time == here + 0.123
+        # Where it is already, up to round-off, no step is made.
+        sim.run_until(sim.time * (1.0 + 1e-16), land=True)
+        assert sim.time == here + 0.123
+
+
 def test_other_threads_go_on_while_it_runs():
     counts = []
     with pb.open(QUARTER_CAR, stop=1e9) as sim:
@@ -172,27 +209,57 @@ def test_other_threads_go_on_while_it_runs():
     assert len(counts) > 1
 
 
-def test_a_subsystem_of_another_process_is_refused_with_its_place(tmp_path):
-    text = (QUARTER_CAR / "system.toml").read_text()
-    (tmp_path / "system.toml").write_text(text.replace('"quarter-car/chassis"', '"quarter-car/chassis"\nprocess = "own"'))
-    with pytest.raises(pb.PowerbondError, match="another process") as caught:
-        pb.open(tmp_path)
-    assert caught.value.line is not None
+def test_every_name_is_in_the_docs():
+    page = (ROOT / "docs/python.md").read_text()
+    assert [name for name in pb.__all__ if f"`pb.{name}`" not in page] == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
-def test_programs_of_the_docs_run_as_they_stand(page, capsys, monkeypatch):
-    monkeypatch.chdir(ROOT)
+def test_programs_of_the_docs_run_as_they_stand(page, capsys, monkeypatch, tmp_path):
+    import matplotlib
+
+    matplotlib.use("agg")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     programs = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert programs
+    space: dict = {}
     for program in programs:
-        space: dict = {}
         exec(program, space)
-        assert space["solution"].summary["outcome"] == "finished"
-    assert page != "README.md" or capsys.readouterr().out.startswith(("check ", "trustworthy "))
+    assert space["sol"].summary["outcome"] == "finished"
+    said = capsys.readouterr().out
+    assert said.startswith(("check", "trustworthy")) and (page == "README.md" or "Did you mean `stiffness`" in said), said
 
 
 def test_types_are_complete():
     package = ROOT / "python/powerbond"
-    mypy = subprocess.run([sys.executable, "-m", "mypy", "--strict", package], capture_output=True, text=True)
+    mypy = subprocess.run([sys.executable, "-m", "mypy", "--strict", package], cwd=ROOT, capture_output=True, text=True)
     assert mypy.returncode == 0, mypy.stdout
+    # What the module has is what its stub says.
+    stubs = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "powerbond._powerbond", "--ignore-disjoint-bases"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert stubs.returncode == 0, stubs.stdout + stubs.stderr
+
+
+def test_a_program_with_types_is_checked(tmp_path):
+    program = (
+        "import numpy as np\nimport powerbond as pb\n\n"
+        "sol = pb.run('x.toml', stop=1.0, set={'a.b': 1.0}, record=['*'], callback=lambda t, row: pb.STOP if row['a.y'] > t else None)\n"
+        "x: np.ndarray = sol['a.y']\ny: float = sol(1.0)['a.y']\n"
+        "with pb.open(pb.System().model('a', 'algebraic/gain')) as sim:\n    sim['a.u'] = sim['a.y'] + sim.time\n"
+    )
+    wrong = "import powerbond as pb\npb.run('x.toml', stop='soon')\n"
+    for name, text, code in (("right", program, 0), ("wrong", wrong, 1)):
+        file = tmp_path / f"{name}.py"
+        file.write_text(text)
+        mypy = subprocess.run([sys.executable, "-m", "mypy", "--strict", file], cwd=ROOT, capture_output=True, text=True)
+        assert mypy.returncode == code, mypy.stdout
+
+
+def test_the_benchmark_runs():
+    import benchmark
+
+    rows = list(benchmark.measure(1))
+    assert len(rows) > 8 and all(value > 0.0 for what, value, unit in rows if "beyond" not in what), rows

@@ -8,7 +8,7 @@ use crate::force_displacement::Star;
 use crate::quarter_car::{self, Split};
 use crate::reference::{Distance, Exact, Path, PowerError};
 use crate::verdict::{Dice, Files, Subject as Judged, accurate_star, random_case, subjects};
-use crate::{Models, Plan, Quantity};
+use crate::{Models, Plan, Quantity, Source};
 use powerbond::core::observe::{Flow, Observer, StepReport};
 use powerbond::core::step::StepView;
 use powerbond::models::nonlinear_oscillator;
@@ -227,7 +227,7 @@ fn shown(run: Outcome, tolerance: f64) -> Vec<Quantity> {
 /// As `shown`; the error may be `most` times the tolerance.
 fn accuracy(run: Outcome, tolerance: f64, most: f64) -> Vec<Quantity> {
     let mut list = shown(run, tolerance);
-    list[2] = Quantity::range("error_over_tolerance", "", "finer run", 0.0, most, run.error / tolerance);
+    list[2] = Quantity::range("error_over_tolerance", "", Source::FinerRun, 0.0, most, run.error / tolerance);
     list
 }
 
@@ -301,7 +301,7 @@ fn equal_steps(models: &Models, subject: &Subject) -> Result<Vec<Quantity>, Erro
         Quantity::shown("steps", "", e.steps),
         Quantity::shown("zoh", "", e.zoh),
         // Twice the error of a plain line at the same cost is the most that is allowed anywhere.
-        Quantity::range("auto_over_foh", "", "finer run", 0.0, 2.0, e.auto / e.foh),
+        Quantity::range("auto_over_foh", "", Source::FinerRun, 0.0, 2.0, e.auto / e.foh),
         Quantity::shown("foh", "", e.foh),
         Quantity::shown("auto", "", e.auto),
         Quantity::shown("auto_b", "", e.auto_b),
@@ -309,8 +309,8 @@ fn equal_steps(models: &Models, subject: &Subject) -> Result<Vec<Quantity>, Erro
     list.extend(e.ecco_nepce.map(|error| Quantity::shown("ecco_nepce", "", error)));
     if let Some(error) = e.ecco_foh {
         list.push(Quantity::shown("ecco_foh", "", error));
-        list.push(Quantity::range("auto_over_ecco_foh", "", "finer run", 0.0, 1.0, e.auto / error));
-        list.push(Quantity::range("auto_b_over_ecco_foh", "", "finer run", 0.0, 1.0, e.auto_b / error));
+        list.push(Quantity::range("auto_over_ecco_foh", "", Source::FinerRun, 0.0, 1.0, e.auto / error));
+        list.push(Quantity::range("auto_b_over_ecco_foh", "", Source::FinerRun, 0.0, 1.0, e.auto_b / error));
     }
     Ok(list)
 }
@@ -340,7 +340,7 @@ fn power(models: &Models, subject: &Subject, steps: f64, best: f64) -> Result<Ve
     }
     Ok(vec![
         Quantity::shown("steps", "", nearest.0),
-        Quantity::range("dp", "W", "monolithic solution", 0.0, 0.01 * best, nearest.1),
+        Quantity::range("dp", "W", Source::FinerRun, 0.0, 0.01 * best, nearest.1),
     ])
 }
 
@@ -364,17 +364,24 @@ fn together(models: &Models, subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, 
         all.extend(shares);
     }
     // More accurate than asked for is no failure.
-    list.push(Quantity::range("median", "", "prototype", 0.0, 1.0, quantile(&mut all, 0.5)));
-    list.push(Quantity::range("p90", "", "prototype", 0.0, 3.0, quantile(&mut all, 0.9)));
-    list.push(Quantity::range("max", "", "prototype", 0.0, 3.0, quantile(&mut all, 1.0)));
+    list.push(Quantity::range("median", "", Source::Earlier, 0.0, 1.0, quantile(&mut all, 0.5)));
+    list.push(Quantity::range("p90", "", Source::Earlier, 0.0, 3.0, quantile(&mut all, 0.9)));
+    list.push(Quantity::range("max", "", Source::Earlier, 0.0, 3.0, quantile(&mut all, 1.0)));
     list.push(Quantity::shown("not_monotone", "", rising));
     for (class, off) in &CLASSES[1..4] {
         let runs = subjects.iter().map(|s| Ok(s.auto(models, 1e-3, off)?.error / 1e-3));
         let mut shares = runs.collect::<Result<Vec<f64>, Error>>()?;
         let (median, most) = if *class == "B" { (2.0, 20.0) } else { (3.0, 40.0) };
         let name = |what: &str| format!("{what}_class_{class}");
-        list.push(Quantity::range(&name("median"), "", "prototype", 0.0, median, quantile(&mut shares, 0.5)));
-        list.push(Quantity::range(&name("max"), "", "prototype", 0.0, most, quantile(&mut shares, 1.0)));
+        list.push(Quantity::range(
+            &name("median"),
+            "",
+            Source::Earlier,
+            0.0,
+            median,
+            quantile(&mut shares, 0.5),
+        ));
+        list.push(Quantity::range(&name("max"), "", Source::Earlier, 0.0, most, quantile(&mut shares, 1.0)));
     }
     let (mut ratio, mut ratio_b, mut n) = (0.0, 0.0, 0.0);
     for subject in subjects {
@@ -386,8 +393,8 @@ fn together(models: &Models, subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, 
         }
     }
     let mean = |sum: f64| (sum / n).exp();
-    list.push(Quantity::range("auto_over_ecco_foh", "", "prototype", 0.0, 0.05, mean(ratio)));
-    list.push(Quantity::range("auto_b_over_ecco_foh", "", "prototype", 0.0, 0.05, mean(ratio_b)));
+    list.push(Quantity::range("auto_over_ecco_foh", "", Source::Earlier, 0.0, 0.05, mean(ratio)));
+    list.push(Quantity::range("auto_b_over_ecco_foh", "", Source::Earlier, 0.0, 0.05, mean(ratio_b)));
     Ok(list)
 }
 
@@ -419,8 +426,8 @@ fn random(seed: u64) -> Plan {
             let name = |what: &str| format!("{what}_{class}");
             let energies = [0.5, 0.9, 1.0].map(|q| quantile(&mut energy, q));
             let positions = [0.5, 0.9, 1.0].map(|q| quantile(&mut position, q));
-            list.push(Quantity::range(&name("energy_median"), "%", "prototype", 0.0, 0.02, energies[0]));
-            list.push(Quantity::range(&name("energy_p90"), "%", "prototype", 0.0, 1.0, energies[1]));
+            list.push(Quantity::range(&name("energy_median"), "%", Source::Earlier, 0.0, 0.02, energies[0]));
+            list.push(Quantity::range(&name("energy_p90"), "%", Source::Earlier, 0.0, 1.0, energies[1]));
             list.push(Quantity::shown(&name("energy_max"), "%", energies[2]));
             list.push(Quantity::shown(&name("displacement_median"), "%", positions[0]));
             list.push(Quantity::shown(&name("displacement_p90"), "%", positions[1]));

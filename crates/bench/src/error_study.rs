@@ -112,12 +112,14 @@ fn past(split: Split, car: &Exact, t: f64, x: &[f64; 4], h: f64) -> Vec<PastInpu
 pub struct LocalErrors {
     /// `y - y_exact` after two steps H from exact values.
     pub error: Vec<f64>,
-    /// EST_Rich (arnold2013 eq. 24).
+    /// EST_Rich with a constant of its own for outputs with feed-through and for those behind several integrations.
     pub rich: Vec<f64>,
-    /// EST_mod with the published constants (eq. 26).
-    pub published: Vec<f64>,
-    /// EST_mod with a constant of its own for outputs with feed-through.
+    /// EST_mod with such constants.
     pub modified: Vec<f64>,
+    /// EST_Rich and EST_mod with the published constants (arnold2013 eq. 24 and 26).
+    pub published: [Vec<f64>; 2],
+    /// The published constants as they are used: what the difference of both solutions is divided by, plus 1.
+    pub constants: [f64; 2],
 }
 
 /// Two steps of `h` with hold order `k` from exact values at `t`, all nodes exact (arnold2013 Fig. 5 and 6); members in
@@ -162,11 +164,21 @@ impl Observer for PairWatch {
             estimator.constants = constants;
             if estimator.errors(step, &mut out) { out } else { Vec::new() }
         };
+        let published = [&self.rich, &self.modified].map(|e| estimate(e, Constants::Published));
+        let pair = step.doubled;
+        let big = [pair.and_then(|p| p.classic), pair.and_then(|p| p.modified)];
+        // Of the second output: a velocity, of which nothing is near zero.
+        let constant = |i: usize| {
+            let difference = big[i].map(|big| big.y[1] - step.y_fresh[1]);
+            difference.zip(published[i].get(1)).map_or(f64::NAN, |(d, estimate)| 1.0 + d / estimate)
+        };
+        let constants = [constant(0), constant(1)];
         self.seen = LocalErrors {
             error: step.y_fresh.iter().zip(&self.exact).map(|(y, e)| y - e).collect(),
             rich: estimate(&self.rich, Constants::PerOutput),
-            published: estimate(&self.modified, Constants::Published),
             modified: estimate(&self.modified, Constants::PerOutput),
+            published,
+            constants,
         };
         Flow::Continue
     }
@@ -183,6 +195,8 @@ pub struct RunErrors {
     pub rejected: u64,
     /// Time-weighted rms over the run and over the outputs of `(y - y_exact)/nominal`.
     pub rms: f64,
+    /// The same of the first two outputs, position and velocity of the chassis, which both splits have.
+    pub chassis: f64,
 }
 
 /// The error against the exact solution, step by step.
@@ -192,6 +206,7 @@ struct ErrorWatch {
     x: [f64; 4],
     propagators: Propagators<4>,
     sum: f64,
+    chassis: f64,
     time: f64,
 }
 
@@ -200,8 +215,9 @@ impl Observer for ErrorWatch {
         self.x = self.car.next(&self.x, step.span.h, &mut self.propagators);
         let exact = self.split.outputs(&self.car, &self.x);
         let nominal = self.split.nominal();
-        let errors = step.y_fresh.iter().zip(&exact).zip(nominal).map(|((y, e), n)| ((y - e) / n).powi(2));
-        self.sum += step.span.h * errors.sum::<f64>() / nominal.len() as f64;
+        let errors = || step.y_fresh.iter().zip(&exact).zip(nominal).map(|((y, e), n)| ((y - e) / n).powi(2));
+        self.sum += step.span.h * errors().sum::<f64>() / nominal.len() as f64;
+        self.chassis += step.span.h * errors().take(2).sum::<f64>() / 2.0;
         self.time += step.span.h;
         Flow::Continue
     }
@@ -219,8 +235,15 @@ fn run(
     let car = Exact::default();
     let mut settings = Settings::new(0.0, stop);
     settings.past = past(split, &car, 0.0, &[0.0; 4], policies.controller.first());
-    let mut watch =
-        ErrorWatch { split, car, x: [0.0; 4], propagators: Propagators::default(), sum: 0.0, time: 0.0 };
+    let mut watch = ErrorWatch {
+        split,
+        car,
+        x: [0.0; 4],
+        propagators: Propagators::default(),
+        sum: 0.0,
+        chassis: 0.0,
+        time: 0.0,
+    };
     let mut engine = Engine::new(network, policies, settings);
     engine.run(&mut watch)?;
     let statistics = engine.statistics();
@@ -229,6 +252,7 @@ fn run(
         sweeps: statistics.sweeps,
         rejected: statistics.rejected,
         rms: (watch.sum / watch.time).sqrt(),
+        chassis: (watch.chassis / watch.time).sqrt(),
     })
 }
 
@@ -258,11 +282,14 @@ pub fn adaptive_run(split: Split, k: u8, stop: f64, control: Control) -> Result<
     run(split, k, stop, vec![Box::new(estimator)], Box::new(controller))
 }
 
-/// How many equal steps give an rms error of at most `rms`, to 1 %.
-pub fn constant_steps_for(split: Split, k: u8, stop: f64, rms: f64) -> Result<u32, RunError> {
+/// How many equal steps give an rms error of at most `rms`, to 1 %; none if a million does not.
+pub fn constant_steps_for(split: Split, k: u8, stop: f64, rms: f64) -> Result<Option<u32>, RunError> {
     let enough = |n: u32| Ok(constant_run(split, k, stop, n)?.rms <= rms);
     let (mut low, mut high) = (8, 16);
     while !enough(high)? {
+        if high >= MOST_STEPS {
+            return Ok(None);
+        }
         low = high;
         high *= 2;
     }
@@ -270,8 +297,11 @@ pub fn constant_steps_for(split: Split, k: u8, stop: f64, rms: f64) -> Result<u3
         let middle = low + (high - low) / 2;
         if enough(middle)? { high = middle } else { low = middle }
     }
-    Ok(high)
+    Ok(Some(high))
 }
+
+/// More are not tried.
+const MOST_STEPS: u32 = 1 << 20;
 
 /// `log2(error(2h)/error(h))` of a rising error.
 pub fn slope(at_double: f64, at_single: f64) -> f64 {

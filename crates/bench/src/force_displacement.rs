@@ -169,6 +169,11 @@ impl Seen<'_> {
         self.step.y_prev[self.outputs[n]]
     }
 
+    /// δP = f_k v_{k+1} − f_{k+1} v_k of two wanted outputs, in W: rodriguez2022 takes inputs as unchanged over a macro step.
+    pub fn paper_residual(&self, force: usize, velocity: usize) -> f64 {
+        self.output_before(force) * self.output(velocity) - self.output(force) * self.output_before(velocity)
+    }
+
     /// The sum of all recorded variables called `variable`.
     pub fn sum(&self, variable: &str) -> f64 {
         self.names.iter().zip(self.values).filter(|(n, _)| n.variable == variable).map(|(_, v)| v).sum()

@@ -7,7 +7,7 @@
 
 use crate::reference::{Distance, Path};
 use crate::verdict::{Dice, Files, random_oscillator, random_quarter_car, random_star};
-use crate::{Models, Plan, Quantity};
+use crate::{Models, Plan, Quantity, Source};
 use powerbond::core::observe::{EventView, Flow, Observer, StartView, StepReport};
 use powerbond::core::step::StepView;
 use powerbond::{Error, Output, System, Verify, verify};
@@ -158,9 +158,9 @@ fn quantities(all: &[Outcome], solver: Solver) -> Vec<Quantity> {
     let holds = |(e, [_, low, high]): &(f64, [f64; 3])| low <= e && e <= high;
     let within = |(e, [error, ..]): &(f64, [f64; 3])| *error <= 3.0 * e && *e <= 3.0 * error;
     let at_most = |name: &str, unit: &'static str, high: f64, x: f64| {
-        Quantity::range(name, unit, "finer run", 0.0, high, x)
+        Quantity::range(name, unit, Source::FinerRun, 0.0, high, x)
     };
-    let at_least = |name: &str, low: f64, x: f64| Quantity::range(name, "%", "finer run", low, 100.0, x);
+    let at_least = |name: &str, low: f64, x: f64| Quantity::range(name, "%", Source::FinerRun, low, 100.0, x);
     vec![
         at_most(
             "error_over_tolerance_median",

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod report;
+mod figure;
 mod reference;
 mod quarter_car;
 mod sadjina2017;
@@ -18,8 +19,10 @@ mod verdict;
 mod default;
 mod lab;
 
-pub use report::{Check, Quantity, Report, Row};
+pub use figure::Figure;
+pub use report::{Beside, Check, Held, Quantity, Report, Row, Source, Verdict};
 
+use figure::Drawing;
 use powerbond::{Assembled, Error, System};
 
 /// A set of rows from one source.
@@ -29,6 +32,7 @@ pub struct Suite {
     /// One line.
     pub about: &'static str,
     rows: fn() -> Vec<Plan>,
+    drawings: &'static [Drawing],
     /// Its rows are runs of system files, so that their models can be exchanged.
     pub exchangeable: bool,
 }
@@ -72,42 +76,49 @@ pub const SUITES: &[Suite] = &[
         name: "sadjina2017",
         about: "ECCO on the quarter car: tables III to XII, stability limits and figure 4 (doi 10.1007/s00366-016-0492-8)",
         rows: sadjina2017::rows,
+        drawings: sadjina2017::FIGURES,
         exchangeable: true,
     },
     Suite {
         name: "sadjina2020",
         about: "NEPCE and ECCO on the quarter car: tables 4 to 9 (doi 10.1007/s00366-019-00783-4)",
         rows: sadjina2020::rows,
+        drawings: sadjina2020::FIGURES,
         exchangeable: true,
     },
     Suite {
         name: "rodriguez2022",
         about: "energy monitoring and correction: oscillators, pendula and the hydraulic crane (Multibody System Dynamics, 2022)",
         rows: rodriguez2022::rows,
+        drawings: rodriguez2022::FIGURES,
         exchangeable: true,
     },
     Suite {
         name: "arnold2013",
         about: "error estimates, their orders and step control with rollback on the quarter car (doi 10.2478/meceng-2013-0005)",
         rows: arnold2013::rows,
+        drawings: arnold2013::FIGURES,
         exchangeable: false,
     },
     Suite {
         name: "verdict",
         about: "the verdict beside the true error: all benchmark models, random systems, twelve methods, several steps",
         rows: verdict::rows,
+        drawings: &[],
         exchangeable: true,
     },
     Suite {
         name: "default",
         about: "the default method: error over tolerance, classes of subsystems, other methods at the same number of steps",
         rows: default::rows,
+        drawings: &[],
         exchangeable: true,
     },
     Suite {
         name: "lab",
         about: "error over tolerance, verdict and verify on random systems, also with subsystems that integrate with the step",
         rows: lab::rows,
+        drawings: &[],
         exchangeable: true,
     },
 ];
@@ -116,6 +127,28 @@ impl Suite {
     /// Ids of all rows.
     pub fn ids(&self) -> Vec<String> {
         (self.rows)().into_iter().map(|p| p.id).collect()
+    }
+
+    /// Ids of all figures that can be drawn.
+    pub fn figures(&self) -> Vec<&'static str> {
+        self.drawings.iter().map(|d| d.id).collect()
+    }
+
+    /// Draws every figure whose id contains `only`, with the models of every system exchanged; `each` gets one as soon as it is
+    /// done.
+    pub fn draw(
+        &self,
+        only: Option<&str>,
+        exchange: Option<Exchange>,
+        mut each: impl FnMut(&Figure) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let models = Models { exchange };
+        for drawing in self.drawings.iter().filter(|d| only.is_none_or(|part| d.id.contains(part))) {
+            let mut figure = (drawing.draw)(&models)?;
+            (figure.id, figure.suite) = (drawing.id, self.name);
+            each(&figure)?;
+        }
+        Ok(())
     }
 
     /// Measures every row whose id contains `only`; `progress` hears of each row as it is done.
@@ -134,7 +167,15 @@ impl Suite {
         let mut rows = Vec::new();
         for plan in (self.rows)() {
             if only.is_none_or(|part| plan.id.contains(part)) {
-                let row = Row { id: plan.id, case: plan.case, quantities: (plan.measure)(&models)? };
+                let (quantities, failure) = match (plan.measure)(&models) {
+                    Ok(quantities) => (quantities, None),
+                    // A run that fails is a row that fails: the others tell the rest.
+                    Err(error @ (Error::Accuracy(_) | Error::Model(_))) => {
+                        (Vec::new(), Some(error.to_string()))
+                    }
+                    Err(other) => return Err(other),
+                };
+                let row = Row { id: plan.id, case: plan.case, quantities, failure };
                 progress(&row);
                 rows.push(row);
             }

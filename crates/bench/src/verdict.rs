@@ -8,7 +8,7 @@
 use crate::force_displacement::Star;
 use crate::quarter_car::{Case as QuarterCar, Split};
 use crate::reference::{Distance, Path};
-use crate::{Models, Plan, Quantity};
+use crate::{Models, Plan, Quantity, Source};
 use powerbond::Error;
 use powerbond::core::observe::verdict::{VerdictLimits, Word};
 use powerbond::models::oscillator::{Body, Case, DOUBLE, MULTIPLE};
@@ -60,7 +60,7 @@ impl Subject {
         let n = assembled.names.outputs.len();
         let mut distance = Distance::new(reference.by_lines(), n);
         let outcome = assembled.run(&mut distance);
-        let findings = assembled.verdict.result(&VerdictLimits::default());
+        let findings = assembled.findings(&VerdictLimits::default());
         match outcome {
             Ok(_) => {
                 Ok(Judged { true_error: distance.largest(), score: findings.score, word: findings.word })
@@ -302,8 +302,10 @@ fn limits(models: &Models, runs: &[Run]) -> Result<Vec<Quantity>, Error> {
     let ((trustworthy, unreliable), other) =
         (choose(&half(models, runs, true)?), choose(&half(models, runs, false)?));
     let wanted = VerdictLimits::default();
-    let exactly = |name: &str, limit: f64, x: f64| Quantity::range(name, "", "default", limit, limit, x);
-    let shown = |name: &str, x: f64| Quantity::range(name, "", "other half", 0.0, 1.0, x);
+    let exactly = |name: &str, limit: f64, x: f64| {
+        Quantity::range(name, "", Source::Limit("the defaults"), limit, limit, x)
+    };
+    let shown = |name: &str, x: f64| Quantity::shown(name, "", x);
     Ok(vec![
         exactly("trustworthy", wanted.trustworthy, trustworthy),
         exactly("unreliable", wanted.unreliable, unreliable),
@@ -312,18 +314,19 @@ fn limits(models: &Models, runs: &[Run]) -> Result<Vec<Quantity>, Error> {
     ])
 }
 
-/// The word as a number that may be held against bounds: 0, 1, 2.
+/// The word as a number that may be held against bounds: 0, 1, 2. Between good and bad runs any word will do.
 fn quantities(judged: &Judged) -> Vec<Quantity> {
-    let (low, high) = if judged.true_error > BAD {
-        (1.0, 2.0)
-    } else if judged.true_error < GOOD {
-        (0.0, 1.0)
-    } else {
-        (0.0, 2.0)
-    };
     let word = f64::from(judged.word as u8);
+    let held = |low: f64, high: f64| Quantity::range("word", "", Source::FinerRun, low, high, word);
+    let word = if judged.true_error > BAD {
+        held(1.0, 2.0)
+    } else if judged.true_error < GOOD {
+        held(0.0, 1.0)
+    } else {
+        Quantity::shown("word", "", word)
+    };
     vec![
-        Quantity::range("word", "", "finer run", low, high, word),
+        word,
         Quantity::shown("true_error", "%", 100.0 * judged.true_error),
         Quantity::shown("estimate", "%", 25.0 * judged.score),
         Quantity::shown("bar_high", "%", 150.0 * judged.score),
@@ -498,16 +501,18 @@ impl Count {
     /// one unreliable, and of errors, of which nine in ten are in the bar, no more than one in ten above it.
     fn quantities(&self) -> Vec<Quantity> {
         let percent = |part: u32, whole: u32| 100.0 * f64::from(part) / f64::from(whole.max(1));
-        let within = |name: &str, high: f64, x: f64| Quantity::range(name, "%", "finer run", 0.0, high, x);
-        let number = |name: &str, n: u32| Quantity::range(name, "", "finer run", 0.0, f64::MAX, f64::from(n));
+        let within =
+            |name: &str, high: f64, x: f64| Quantity::range(name, "%", Source::FinerRun, 0.0, high, x);
+        let number = |name: &str, n: u32| Quantity::shown(name, "", f64::from(n));
+        let shown = |name: &str, x: f64| Quantity::shown(name, "%", x);
         vec![
             number("bad_runs", self.bad),
             number("good_runs", self.good),
             within("bad_runs_called_trustworthy", 0.5, percent(self.missed, self.bad)),
             within("good_runs_called_unreliable", 3.0, percent(self.alarmed, self.good)),
-            within("good_runs_called_trustworthy", 100.0, percent(self.passed, self.good)),
-            within("errors_below_0.1_%_called_trustworthy", 100.0, percent(self.tiny_passed, self.tiny)),
-            within("errors_inside_the_bar", 100.0, percent(self.inside, self.estimated)),
+            shown("good_runs_called_trustworthy", percent(self.passed, self.good)),
+            shown("errors_below_0.1_%_called_trustworthy", percent(self.tiny_passed, self.tiny)),
+            shown("errors_inside_the_bar", percent(self.inside, self.estimated)),
             within("errors_above_the_bar", 10.0, percent(self.above, self.estimated)),
         ]
     }

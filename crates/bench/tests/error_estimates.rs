@@ -37,7 +37,7 @@ fn check_local(split: Split, k: u8, order: f64, published: f64) {
     println!(
         "local/{what}: slope {found:.4}, Rich {:.4}, mod {:.4} (published constants), {:.4} (per output)",
         ratio(&single.rich),
-        ratio(&single.published),
+        ratio(&single.published[1]),
         ratio(&single.modified)
     );
     assert!((found - order).abs() <= 0.05, "{what}: slope {found} instead of {order}");
@@ -45,7 +45,7 @@ fn check_local(split: Split, k: u8, order: f64, published: f64) {
         assert!((ratio / expected - 1.0).abs() <= 0.02, "{what}: {name} {ratio} instead of {expected}");
     };
     check("EST_Rich", ratio(&single.rich), 1.0);
-    check("EST_mod with the published constants", ratio(&single.published), published);
+    check("EST_mod with the published constants", ratio(&single.published[1]), published);
     check("EST_mod with constants per output", ratio(&single.modified), 1.0);
 }
 
@@ -82,7 +82,7 @@ fn estimates_are_right_for_positions_with_the_constants_of_two_integrations() {
             };
             check("classic", |e| &e.rich, 1.0);
             check("modified", |e| &e.modified, 1.0);
-            check("published", |e| &e.published, published);
+            check("published", |e| &e.published[1], published);
         }
     }
 }
@@ -127,7 +127,7 @@ fn check_adaptive(split: Split, k: u8, tolerance: f64, big: BigStep, expected: (
     let what = format!("{split:?}, k = {k}, tolerance {tolerance}, {big:?}");
     let run =
         adaptive_run(split, k, STOP, Control { tolerance, big, extrapolate: false }).expect("it can be made");
-    let constant = constant_steps_for(split, k, STOP, run.rms).expect("a stable run");
+    let constant = constant_steps_for(split, k, STOP, run.rms).expect("a stable run").expect("few steps");
     println!(
         "adaptive/{what}: {} accepted, {} rejected, {} sweeps, rms {:.2e}, constant {constant}",
         run.accepted, run.rejected, run.sweeps, run.rms

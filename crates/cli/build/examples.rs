@@ -1,4 +1,4 @@
-//! The examples of the repository: every folder of `examples/` with a system file, without what is built there.
+//! The examples of the repository: every folder of `examples/` with a system in it, without what is built there.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,9 @@ pub fn embed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     println!("cargo::rerun-if-changed={}", root.display());
     let mut text = "pub static EXAMPLES: &[Example] = &[\n".to_owned();
-    for folder in entries(&root).into_iter().filter(|path| path.join("system.toml").is_file()) {
+    let is_example =
+        |path: &PathBuf| ["system.toml", "SystemStructure.ssd"].iter().any(|file| path.join(file).is_file());
+    for folder in entries(&root).into_iter().filter(is_example) {
         // A crate has paths to its neighbours in the repository.
         if folder.join("Cargo.toml").is_file() {
             continue;
@@ -47,8 +49,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in entries(folder) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let is_made =
-            MADE.contains(&name.as_str()) || [".fmu", ".so", ".o"].iter().any(|end| name.ends_with(end));
+        let is_made = MADE.contains(&name.as_str())
+            || [".fmu", ".ssp", ".so", ".o"].iter().any(|end| name.ends_with(end));
         match path.is_dir() {
             _ if is_made => {}
             true => found.extend(files(&path)),

@@ -4,7 +4,9 @@ use crate::text::{print, say, show};
 use powerbond::core::network::VariableName;
 use powerbond::fmi::printable;
 use powerbond::source::At;
-use powerbond::suggest::{BondSuggestion, Interface, PortSuggestion, bonds, try_out, with_bonds};
+use powerbond::suggest::{
+    BondSuggestion, Interface, PortSuggestion, bonds, try_out, with_bonds, write_to_structure,
+};
 use powerbond::system::{Bond, MadeOf};
 use powerbond::table::write_file;
 use powerbond::{Error, System};
@@ -14,10 +16,11 @@ use std::path::PathBuf;
 /// Options of `bonds`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A system file, or a folder with `system.toml` (default: the folder at hand)
+    /// A system file, SSP, OSP, or a folder with one of them (default: the current folder)
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     system: Option<PathBuf>,
-    /// Add the suggested bonds to the system file, uncertain ones as comments; everything else in it stays as it is
+    /// Add the suggested bonds to the system file or structure, uncertain ones as comments; everything else in it stays as
+    /// it is
     #[arg(long)]
     write: bool,
     /// Load no FMU: signs are assumed instead of found by a short trial
@@ -36,20 +39,20 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         true => Vec::new(),
         false => try_out(&system, &mut found)?,
     };
-    let written = arguments.write && !found.is_empty();
-    if written {
-        write(&system, &found)?;
-    }
+    let left_out = if arguments.write && !found.is_empty() { write(&system, &found)? } else { Vec::new() };
+    let written = arguments.write && left_out.len() < found.len();
     if arguments.json {
         let document = json!({
             "declared": system.bonds.iter().map(declared).collect::<Vec<_>>(),
             "suggested": found,
             "troubles": troubles,
+            "left_out": left_out,
         });
         return print(&format!("{document:#}\n")).map(|()| 0);
     }
     show(&printable(&describe(&system, &found, arguments, written)))?;
     troubles.iter().for_each(|trouble| say("warning", trouble));
+    left_out.iter().for_each(|bond| say("warning", format!("not written: {bond}")));
     for bond in &found {
         if let Some(doubt) = &bond.doubt {
             say("warning", format!("bond `{}`: {doubt}", bond.name));
@@ -58,13 +61,16 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     Ok(0)
 }
 
-/// Adds bonds to the file, if the system is valid with them.
-fn write(system: &System, found: &[BondSuggestion]) -> Result<(), Error> {
+/// Adds bonds to the file, if the system is valid with them. What the file cannot say is left out, and told.
+fn write(system: &System, found: &[BondSuggestion]) -> Result<Vec<String>, Error> {
+    if let MadeOf::Structure(source) = &system.made_of {
+        return write_to_structure(system, source, found);
+    }
     let text = with_bonds(system, found)?;
-    let MadeOf::File(source) = &system.made_of else { return Ok(()) };
+    let MadeOf::File(source) = &system.made_of else { return Ok(Vec::new()) };
     let path = source.path();
     System::parse(&path.display().to_string(), &text)?.check()?;
-    write_file(path, &text, "", true)
+    write_file(path, &text, "", true).map(|()| Vec::new())
 }
 
 fn texts<'a>(names: impl IntoIterator<Item = &'a VariableName>) -> Vec<String> {
@@ -115,9 +121,9 @@ fn describe(system: &System, found: &[BondSuggestion], arguments: &Arguments, wr
     if found.is_empty() {
         out += "\nNo other connections between two subsystems, there and back, multiply to a power\n";
     } else if written {
-        out += "\nwritten to the system file\n";
+        out += "\nwritten to the file\n";
     } else {
-        out += &format!("\n`powerbond bonds {named}--write` adds them to the system file\n");
+        out += &format!("\n`powerbond bonds {named}--write` adds them to the file\n");
     }
     out
 }

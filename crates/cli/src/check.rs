@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Options of `check`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A system file, a folder with `system.toml`, or a single FMU (default: the folder at hand)
+    /// A system file, SSP, OSP, a folder with one of them, or a single FMU (default: the current folder)
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     system: Option<PathBuf>,
     /// Treat violations of the FMI standard as errors (exit code 3), also where powerbond can read the file
@@ -26,6 +26,16 @@ pub struct Arguments {
     /// Set a parameter: subsystem.parameter=value (repeatable)
     #[arg(long, value_name = "SUB.PARAM=VALUE")]
     set: Vec<String>,
+    /// Set parameters from an SSP parameter set (.ssv); --set overrides it (repeatable, later files override
+    /// earlier ones)
+    #[arg(long, value_name = "FILE.SSV", value_hint = clap::ValueHint::FilePath)]
+    params: Vec<PathBuf>,
+    /// Of the parameter sets in a structure of SSP use only those of this name (default: all of them)
+    #[arg(long, value_name = "NAME")]
+    parameter_set: Option<String>,
+    /// End of the run, in s
+    #[arg(short, long, alias = "stop-time", value_name = "S", allow_negative_numbers = true)]
+    end_time: Option<f64>,
     /// Also step scratch instances of FMUs, as a run does at its start, to see whether outputs are recomputed after a
     /// step
     #[arg(long)]
@@ -41,7 +51,13 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
     if let Some((path, _, mark)) = draw {
         may_replace(path, mark, arguments.overwrite)?;
     }
-    let options = RunOptions { set: arguments.set.clone(), ..RunOptions::default() };
+    let options = RunOptions {
+        set: arguments.set.clone(),
+        params: arguments.params.clone(),
+        parameter_set: arguments.parameter_set.clone(),
+        end_time: arguments.end_time,
+        ..RunOptions::default()
+    };
     let path = crate::here::system(arguments.system.as_ref(), "check")?;
     let system = options.apply(&System::load(&path)?)?;
     let check = if arguments.probe { system.check_with_steps()? } else { system.check()? };

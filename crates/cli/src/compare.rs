@@ -1,9 +1,10 @@
 //! `powerbond compare`: results against results.
 
+use crate::here::may_be_folder;
 use crate::layout::table;
 use crate::text::{print, quantity, say, show, significant};
 use powerbond::Error;
-use powerbond::results::{Comparison, Tolerance, compare};
+use powerbond::results::{Comparison, Tolerance, compare, may_write, write_errors};
 use std::path::PathBuf;
 
 /// Options of `compare`.
@@ -19,6 +20,12 @@ pub struct Arguments {
     /// Allow differences up to this, in the unit of the variable
     #[arg(long, value_name = "X", value_parser = crate::text::share)]
     atol: Option<f64>,
+    /// Write the error of every variable over time, and of powers and energies of bonds, as tables into this folder
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    series: Option<PathBuf>,
+    /// Replace files there that are not tables of errors
+    #[arg(long, requires = "series")]
+    overwrite: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -31,13 +38,26 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         relative: arguments.rtol.unwrap_or(0.0),
         absolute: arguments.atol.unwrap_or(0.0),
     });
+    if let Some(folder) = &arguments.series {
+        // Before anything is read.
+        may_be_folder(folder)?;
+        may_write(folder, arguments.overwrite)?;
+    }
     let comparison = compare(&arguments.first, &arguments.reference, tolerance)?;
+    let written = match &arguments.series {
+        Some(folder) => write_errors(&arguments.first, &arguments.reference, folder, arguments.overwrite)?,
+        None => Vec::new(),
+    };
     if arguments.json {
-        let text = serde_json::to_string_pretty(&comparison)
-            .map_err(|e| Error::output("stdout".as_ref(), &e.into()))?;
-        print(&(text + "\n"))?;
+        let fail = |e: serde_json::Error| Error::output("stdout".as_ref(), &e.into());
+        let mut document = serde_json::to_value(&comparison).map_err(fail)?;
+        if arguments.series.is_some() {
+            document["series"] = written.iter().map(|file| file.display().to_string()).collect();
+        }
+        print(&format!("{document:#}\n"))?;
     } else {
-        show(&describe(&comparison))?;
+        let files = written.iter().map(|file| format!("errors over time in {}\n", file.display()));
+        show(&(describe(&comparison) + &files.collect::<String>()))?;
     }
     let warn = |what: &str, names: &[String]| {
         if !names.is_empty() {

@@ -28,7 +28,7 @@ pub fn main(in_process: bool, work: impl FnOnce() -> Result<u8, Error>) -> Resul
     }
     let mut watch = Watch { signal: progress::caught()? };
     let streams = [text::stdout()?, Stdio::inherit()];
-    match powerbond_worker::attend(std::env::args_os().skip(1), streams, Limits::default(), &mut watch) {
+    match powerbond_worker::attend(crate::words(), streams, Limits::default(), &mut watch) {
         Ok(outcome) => outcome,
         Err(error) => {
             text::say(
@@ -56,13 +56,8 @@ pub fn ask(in_process: bool, words: &[OsString], folder: &Path, limit: Duration)
     let (out, err) = (folder.join("out"), folder.join("err"));
     let create = |path: &Path| std::fs::File::create(path).map_err(|e| Error::output(path, &e));
     let read = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
-    let said = |text: String| {
-        let first = text.lines().find(|line| line.starts_with("error")).or(text.lines().next());
-        first.map_or("it ended without a word".to_owned(), |l| l.trim_start_matches("error: ").to_owned())
-    };
     if in_process || !powerbond_worker::is_supported() {
-        let program = std::env::current_exe().map_err(|e| Error::output(Path::new("powerbond"), &e))?;
-        let mut command = std::process::Command::new(program);
+        let mut command = powerbond_worker::this_program();
         command.args(words).arg("--in-process").stdin(Stdio::null());
         let ran = command.output().map_err(|e| Error::output(Path::new("powerbond"), &e))?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -90,6 +85,18 @@ pub fn ask(in_process: bool, words: &[OsString], folder: &Path, limit: Duration)
     })
 }
 
+/// The first error of what a command said, in one line: it may be wrapped for a terminal, and have lines of its own.
+fn said(text: String) -> String {
+    let begins = |line: &&str| ["error: ", "warning: ", "note: "].iter().any(|word| line.starts_with(word));
+    let mut lines = text.lines().skip_while(|line| !line.starts_with("error: "));
+    let Some(first) = lines.next().or(text.lines().next()) else {
+        return "it ended without a word".to_owned();
+    };
+    let rest = lines.take_while(|line| !begins(line)).map(str::trim).filter(|line| !line.is_empty());
+    let parts: Vec<&str> = std::iter::once(first.trim_start_matches("error: ")).chain(rest).collect();
+    parts.join(" ")
+}
+
 /// The worker shows by itself how far it is.
 struct Watch {
     signal: Arc<AtomicUsize>,
@@ -104,5 +111,23 @@ impl Listener for Watch {
 
     fn signal(&self) -> Option<u8> {
         Some(self.signal.load(Ordering::Relaxed) as u8).filter(|&signal| signal != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::said;
+
+    /// Of an error that was wrapped at 80 columns, only the name of a temporary file was left.
+    #[test]
+    fn an_error_is_told_whole() {
+        let check = |text: &str, wanted: &str| assert_eq!(said(text.to_owned()), wanted);
+        check(
+            "warning: a\nerror: trial.toml:5:7:\n  x.fmu: no\nmodule\nerror: b\n",
+            "trial.toml:5:7: x.fmu: no module",
+        );
+        check("error: one\nnote: two\n", "one");
+        check("what is this\n", "what is this");
+        check("", "it ended without a word");
     }
 }

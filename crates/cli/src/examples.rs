@@ -43,11 +43,22 @@ Examples:
   powerbond check quarter-car
   powerbond check quarter-car --graph system.svg";
 
+/// Of `convert`.
+pub const CONVERT: &str = "\
+Examples:
+  powerbond convert vehicle.ssp vehicle.toml
+  powerbond convert quarter-car quarter-car.ssp
+  powerbond convert quarter-car osp/quarter-car --to osp
+
+FMUs are packed or copied along; built-in models become FMUs. What a format
+cannot say is listed.";
+
 /// Of `report`.
 pub const REPORT: &str = "\
 Examples:
   powerbond report results/quarter-car
-  powerbond report results/coarse results/fine --output both.html";
+  powerbond report results/coarse results/fine --output both.html
+  powerbond report results/quarter-car --reference expected.csv";
 
 /// Of `compare`.
 pub const COMPARE: &str = "\
@@ -100,3 +111,15 @@ Examples:
   powerbond man | man -l -
   powerbond man run | man -l -
   powerbond man --output-dir ~/.local/share/man/man1";
+
+/// Of `sweep`.
+pub const SWEEP: &str = "\
+Examples:
+  powerbond sweep plan.toml --dry-run
+  powerbond sweep plan.toml
+  powerbond sweep plan.toml --resume
+  powerbond sweep plan.toml --shard $SLURM_ARRAY_TASK_ID/16 --output-dir out
+  powerbond sweep merge out
+
+A run that fails, crashes or takes too long is a row of the dataset like others,
+and `--resume` repeats it. See docs/sweeps.md for plans.";

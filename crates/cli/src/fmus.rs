@@ -1,7 +1,8 @@
-//! Built-in models as FMUs for `bench --fmu`: each written once, in a folder that is removed in the end.
+//! Built-in models as FMUs for `bench --fmu` and `convert`: each written once.
 
 use crate::export::{explain, library};
 use powerbond::Error;
+use powerbond::fmi::PrivateFolder;
 use powerbond::models::{self, Capability, ParameterValue};
 use powerbond::system::{FmuOptions, SimulatorSpec, SubsystemSpec};
 use powerbond_bench::{Exchange, Suite};
@@ -10,9 +11,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The folder of the FMUs.
+/// The folder of the FMUs, which goes with it.
 pub struct Fmus {
-    folder: PathBuf,
+    folder: PrivateFolder,
     version: FmiVersion,
 }
 
@@ -24,15 +25,20 @@ impl Fmus {
                 format!("`{}` measures single steps of its models and does not support FMUs", suite.name);
             return Err(Error::input(None, message));
         }
-        let folder = std::env::temp_dir().join(format!("powerbond-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(|e| Error::output(&folder, &e))?;
+        Fmus::of_version(version)
+    }
+
+    /// Of FMI "2" or "3".
+    pub fn of_version(version: &str) -> Result<Self, Error> {
+        let folder = PrivateFolder::new()
+            .map_err(|e| Error::output(&std::env::temp_dir(), &std::io::Error::other(e)))?;
         let version = if version == "3" { FmiVersion::Fmi3 } else { FmiVersion::Fmi2 };
         Ok(Fmus { folder, version })
     }
 
     /// Exchanges every built-in model of a system for its FMU.
     pub fn exchange(&self) -> Exchange {
-        let (folder, version) = (self.folder.clone(), self.version);
+        let (folder, version) = (self.folder.path().to_owned(), self.version);
         let written: RefCell<BTreeMap<String, PathBuf>> = RefCell::default();
         Box::new(move |mut system| {
             for spec in &mut system.subsystems {
@@ -45,11 +51,16 @@ impl Fmus {
                 let path = match known {
                     Some(path) => path,
                     None => {
-                        let path = folder.join(format!("{}.fmu", written.borrow().len()));
                         let missing =
                             || Error::input(name.place(), format!("unknown model `{}`", name.value));
                         let model = models::find(&name.value).ok_or_else(missing)?;
                         let export = Export::new(model, version, &given).map_err(explain)?;
+                        let name = export.file_name();
+                        let count = written.borrow().len();
+                        let path = match folder.join(&name) {
+                            path if path.exists() => folder.join(format!("{count}_{name}")),
+                            path => path,
+                        };
                         export.write(&library().map_err(explain)?, &path).map_err(explain)?;
                         written.borrow_mut().insert(key, path.clone());
                         path
@@ -73,12 +84,4 @@ fn abilities(spec: &mut SubsystemSpec) -> Vec<(String, ParameterValue)> {
         .partition::<Vec<_>, _>(|(key, _)| is_ability(&key.value));
     spec.parameters = free;
     fixed.into_iter().filter_map(|(key, value)| Some((key.value, value.parameter()?))).collect()
-}
-
-impl Drop for Fmus {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
-            eprintln!("warning: cannot remove {}: {error}", self.folder.display());
-        }
-    }
 }

@@ -1,7 +1,7 @@
-//! The system that a command is about: the one that is named, or that of the folder at hand.
+//! The system that a command is about: the one that is named, or that of the current folder; folders that are written into.
 
-use powerbond::Error;
 use powerbond::system::SYSTEM_FILE;
+use powerbond::{Error, System};
 use std::path::{Path, PathBuf};
 
 /// Files that are listed.
@@ -12,9 +12,18 @@ pub fn system(given: Option<&PathBuf>, verb: &str) -> Result<PathBuf, Error> {
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     match given {
         Some(path) => Ok(path.clone()),
-        None if here.join(SYSTEM_FILE).is_file() => Ok(here),
+        None if here.join(SYSTEM_FILE).is_file() || System::is_structure(&here) => Ok(here),
         None => Err(Error::input(None, missing(&here, verb))),
     }
+}
+
+/// A folder that files are to be written into: none yet, or one that is there.
+pub fn may_be_folder(path: &Path) -> Result<(), Error> {
+    if path.exists() && !path.is_dir() {
+        let why = std::io::Error::other("a file of this name is there. Name a folder, or remove the file");
+        return Err(Error::output(path, &why));
+    }
+    Ok(())
 }
 
 /// What could have been meant.
@@ -24,8 +33,9 @@ fn missing(here: &Path, verb: &str) -> String {
     names.sort_unstable();
     let is_system = |name: &String| {
         let path = Path::new(name);
-        path.extension().is_some_and(|e| e == "toml" || e == "fmu")
+        path.extension().is_some_and(|e| ["toml", "fmu", "ssp", "ssd"].iter().any(|known| e == *known))
             || here.join(path).join(SYSTEM_FILE).is_file()
+            || here.join(path).is_dir() && System::is_structure(here.join(path))
     };
     names.retain(is_system);
     let typed = |name: &str| {
@@ -44,7 +54,9 @@ fn missing(here: &Path, verb: &str) -> String {
             let shown: Vec<String> = several.iter().take(MOST).map(|name| typed(name)).collect();
             let more = several.len().saturating_sub(MOST);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("{begin}. Name one of what is there: {}{more}", shown.join(", "))
+            let fmus = several.iter().filter(|name| name.ends_with(".fmu")).count();
+            let coupled = if fmus > 1 { "; `powerbond new` makes a system of FMUs" } else { "" };
+            format!("{begin}. Name one of what is there: {}{more}{coupled}", shown.join(", "))
         }
     }
 }

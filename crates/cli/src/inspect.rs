@@ -2,18 +2,21 @@
 
 use crate::layout::table;
 use crate::text::{print, say, show, significant};
-use powerbond::Error;
 use powerbond::core::subsystem::Subsystem;
-use powerbond::fmi::description::{Causality, ModelDescription, Variability, Variable};
+use powerbond::fmi::description::{
+    Causality, Dimension, Initial, ModelDescription, TypeDefinition, Variability, Variable,
+};
 use powerbond::fmi::probe::probe;
 use powerbond::fmi::{Fmu, Options, Reread, printable};
+use powerbond::system::{Connection, SimulatorSpec, SubsystemSpec};
+use powerbond::{Error, System};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `inspect`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// An FMU: a `.fmu` file or its unpacked folder
+    /// An FMU (a `.fmu` file or its unpacked folder), or a structure of SSP or OSP
     fmu: PathBuf,
     /// Show every variable, not only inputs, outputs and parameters
     #[arg(short, long)]
@@ -39,15 +42,34 @@ impl Arguments {
     }
 }
 
-/// Runs the command.
-pub fn main(arguments: &Arguments) -> Result<u8, Error> {
-    let fail = |e: powerbond::fmi::FmuError| Error::input(None, e.to_string());
-    let fmu = Fmu::open(&arguments.fmu).map_err(fail)?;
+fn fail(e: powerbond::fmi::FmuError) -> Error {
+    Error::input(None, e.to_string())
+}
+
+/// What `--json` prints of an FMU that is only read.
+pub fn as_json(path: &Path) -> Result<String, Error> {
+    let fmu = Fmu::open(path).map_err(fail)?;
     let description = fmu.description();
+    Ok(with_variables(&document(&fmu, &findings(description)), description))
+}
+
+/// What its files have that the standard does not allow.
+fn findings(description: &ModelDescription) -> Vec<String> {
     let mut findings: Vec<String> = description.findings.iter().map(ToString::to_string).collect();
     if description.more_findings > 0 {
         findings.push(format!("{} more findings", description.more_findings));
     }
+    findings
+}
+
+/// Runs the command.
+pub fn main(arguments: &Arguments) -> Result<u8, Error> {
+    if System::is_structure(&arguments.fmu) {
+        return structure(arguments);
+    }
+    let fmu = Fmu::open(&arguments.fmu).map_err(fail)?;
+    let description = fmu.description();
+    let mut findings = findings(description);
     // What cannot be loaded can still be described.
     let loaded = arguments.load.then(|| fmu.load());
     let lacks = loaded.as_ref().and_then(|loaded| loaded.as_ref().ok());
@@ -89,6 +111,107 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         return Err(Error::input(None, message));
     }
     Ok(0)
+}
+
+/// A structure of SSP or OSP: its systems, what is set and what is connected.
+fn structure(arguments: &Arguments) -> Result<u8, Error> {
+    let system = System::load(&arguments.fmu)?;
+    let fmu = |simulator: &SimulatorSpec| match simulator {
+        SimulatorSpec::Fmu(path, _) => {
+            path.value.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        }
+        _ => String::new(),
+    };
+    let from = |c: &Connection| {
+        c.from
+            .iter()
+            .map(|(name, gain)| json!({ "name": name.value.to_string(), "gain": gain }))
+            .collect::<Vec<_>>()
+    };
+    let set = |spec: &SubsystemSpec| {
+        let all = spec.parameters.iter().chain(&spec.start);
+        all.map(|(name, value)| (name.value.clone(), value.to_json())).collect::<serde_json::Map<_, _>>()
+    };
+    if arguments.json {
+        let subsystems = system.subsystems.iter();
+        let subsystems =
+            subsystems.map(|s| json!({ "name": s.name.value, "fmu": fmu(&s.simulator), "set": set(s) }));
+        let connections = system.connections.iter();
+        let connections =
+            connections.map(|c| json!({ "from": from(c), "to": c.to.value.to_string(), "offset": c.offset }));
+        let bonds = system.bonds.iter().map(|bond| bond.name.value.clone());
+        let document = json!({
+            "system": system.name,
+            "experiment": {
+                "start": system.simulation.start.value,
+                "stop": system.simulation.stop.as_ref().map(|t| t.value),
+                "step": system.simulation.step.as_ref().map(|t| t.value),
+            },
+            "subsystems": subsystems.collect::<Vec<_>>(),
+            "connections": connections.collect::<Vec<_>>(),
+            "bonds": bonds.collect::<Vec<_>>(),
+            "findings": system.notes,
+        });
+        print(&format!("{document:#}\n"))?;
+    } else {
+        show(&printable(&describe_structure(&system, fmu, arguments.all)))?;
+        system.notes.iter().for_each(|note| say("finding", note));
+    }
+    if arguments.strict && !system.notes.is_empty() {
+        let message = format!("{}: {} finding(s) with --strict", arguments.fmu.display(), system.notes.len());
+        return Err(Error::input(None, message));
+    }
+    Ok(0)
+}
+
+fn describe_structure(system: &System, fmu: impl Fn(&SimulatorSpec) -> String, all: bool) -> String {
+    let mut out = format!("{}\n\n", system.name);
+    let mut open: Vec<&str> = Vec::new();
+    let mut sorted: Vec<&SubsystemSpec> = system.subsystems.iter().collect();
+    sorted.sort_by(|a, b| a.name.value.cmp(&b.name.value));
+    for spec in sorted {
+        let parts: Vec<&str> = spec.name.value.split('/').collect();
+        let (own, path) = parts.split_last().map_or(("", &[][..]), |(own, path)| (*own, path));
+        let common = open.iter().zip(path).take_while(|(a, b)| a == b).count();
+        for (depth, name) in path.iter().enumerate().skip(common) {
+            out += &format!("{}{name}/\n", "  ".repeat(depth + 1));
+        }
+        open = path.to_vec();
+        let indent = "  ".repeat(parts.len());
+        out += &format!("{indent}{own}  {}\n", fmu(&spec.simulator));
+        let set: Vec<String> = spec
+            .parameters
+            .iter()
+            .chain(&spec.start)
+            .map(|(name, value)| format!("{} = {}", name.value, value.to_json()))
+            .collect();
+        let shown = if all { set.len() } else { set.len().min(SHOWN) };
+        set[..shown].iter().for_each(|line| out += &format!("{indent}  {line}\n"));
+        if shown < set.len() {
+            out += &format!("{indent}  … {} more values; `--all` shows them\n", set.len() - shown);
+        }
+    }
+    out += &format!("\nConnections: {}\n", system.connections.len());
+    let shown = if all { system.connections.len() } else { SHOWN };
+    for connection in system.connections.iter().take(shown) {
+        let sources: Vec<String> = connection
+            .from
+            .iter()
+            .map(|(name, gain)| match gain {
+                1.0 => name.value.to_string(),
+                gain => format!("{}·{}", significant(*gain), name.value),
+            })
+            .collect();
+        out += &format!("  {} = {}\n", connection.to.value, sources.join(" + "));
+    }
+    if system.connections.len() > shown {
+        out += &format!("  … {} more; `--all` shows them\n", system.connections.len() - shown);
+    }
+    let names: Vec<&str> = system.bonds.iter().map(|bond| bond.name.value.as_str()).collect();
+    if !names.is_empty() {
+        out += &format!("\nPower bonds: {}\n", names.join(", "));
+    }
+    out
 }
 
 /// What a probe of an FMU found.
@@ -175,14 +298,25 @@ fn with_variables(document: &Value, d: &ModelDescription) -> String {
     for (n, v) in d.variables.iter().enumerate() {
         let variable = json!({
             "name": v.name, "type": v.kind.name(), "causality": causality(v.causality), "unit": unit(d, v),
-            "variability": variability(v.variability),
+            "variability": variability(v.variability), "initial": initial(v.initial),
+            "alias_of": v.alias_of.map(|other| &d.variables[other as usize].name), "quantity": d.quantity_of(v), "declared_type": v.declared_type.map(|t| &d.types[t as usize].name),
             "start": v.start.as_ref().map(ToString::to_string), "nominal": v.nominal, "min": v.min, "max": v.max,
-            "description": v.description,
+            "description": v.description, "dimensions": v.dimensions.iter().map(|n| dimension(d, *n)).collect::<Vec<_>>(),
             "clock": v.clock.as_ref().map(|c| json!({ "variability": c.variability, "interval": c.interval, "shift": c.shift })),
         });
         out += &format!("{}\n    {variable}", if n > 0 { "," } else { "" });
     }
     out + "\n  ]\n}\n"
+}
+
+/// A length, or the structural parameter that has it.
+fn dimension(d: &ModelDescription, dimension: Dimension) -> Value {
+    match dimension {
+        Dimension::Fixed(n) => json!(n),
+        Dimension::Parameter(reference) => {
+            json!(d.variables.iter().find(|v| v.reference == reference).map(|v| &v.name))
+        }
+    }
 }
 
 fn variability(variability: Variability) -> &'static str {
@@ -193,6 +327,30 @@ fn variability(variability: Variability) -> &'static str {
         Variability::Discrete => "discrete",
         Variability::Continuous => "continuous",
     }
+}
+
+/// How a variable gets its first value; nothing for inputs and the independent variable.
+fn initial(initial: Initial) -> Option<&'static str> {
+    match initial {
+        Initial::Exact => Some("exact"),
+        Initial::Approx => Some("approx"),
+        Initial::Calculated => Some("calculated"),
+        Initial::Given => None,
+    }
+}
+
+/// A declared type, with the items of an enumeration.
+fn declared(d: &ModelDescription, t: &TypeDefinition) -> Value {
+    let items: Vec<Value> = t
+        .items
+        .iter()
+        .map(|i| json!({ "name": i.name, "value": i.value, "description": i.description }))
+        .collect();
+    json!({
+        "name": t.name, "type": t.kind.name(), "description": t.description, "quantity": t.quantity,
+        "unit": t.unit.map_or("", |u| d.units[u as usize].unit.symbol.as_str()),
+        "min": t.min, "max": t.max, "nominal": t.nominal, "items": items,
+    })
 }
 
 fn document(fmu: &Fmu, findings: &[String]) -> Value {
@@ -211,12 +369,14 @@ fn document(fmu: &Fmu, findings: &[String]) -> Value {
     let e = &d.default_experiment;
     json!({
         "fmi": d.version.to_string(), "model": d.model_name, "description": d.description, "tool": d.generation_tool,
+        "generated": d.generation_time,
         "version": d.model_version, "author": d.author, "copyright": d.copyright, "license": d.license, "token": d.token,
         "co_simulation": co_simulation, "model_exchange": d.has_model_exchange,
         "scheduled_execution": d.has_scheduled_execution,
         "default_experiment": { "start": e.start, "stop": e.stop, "step": e.step_size, "tolerance": e.tolerance },
         "platforms": fmu.platforms(), "runs_here": runs_here(fmu),
         "terminals": d.terminals.iter().map(|t| t.name.to_string()).collect::<Vec<_>>(),
+        "types": d.types.iter().map(|t| declared(d, t)).collect::<Vec<_>>(),
         "findings": findings,
     })
 }
@@ -274,7 +434,7 @@ fn describe(fmu: &Fmu, all: bool) -> String {
     }
     let mut out = paragraph(&(title + ")"), 0);
     if !d.description.is_empty() {
-        out += &paragraph(&d.description, 2);
+        out += &paragraph(&cut(&d.description, LONGEST), 2);
     }
     let kinds = [
         (d.co_simulation.is_some(), "co-simulation"),
@@ -369,6 +529,9 @@ fn describe(fmu: &Fmu, all: bool) -> String {
     }
     out + &listing(d, all)
 }
+
+/// Of a description on the first screen, in characters: some tools put whole documents there.
+const LONGEST: usize = 1000;
 
 /// At most so many characters of a text.
 fn cut(text: &str, most: usize) -> String {

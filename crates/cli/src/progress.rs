@@ -1,5 +1,6 @@
 //! Progress of a run: a bar on a terminal, JSON lines for machines, and the way out on Ctrl-C.
 
+use crate::live;
 use crate::text::{quantity, significant};
 use indicatif::{ProgressBar, ProgressStyle};
 use powerbond::core::observe::{Flow, Observer, StartView, StepReport};
@@ -9,6 +10,7 @@ use powerbond::tune;
 use powerbond::{Error, Expected, Forecast, Reach};
 use powerbond_worker::{Listener, Progress};
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -26,6 +28,8 @@ pub struct Watch {
     /// Which run it is, of several that verify one.
     run: u32,
     forecast: Forecast,
+    /// Who looks from a browser.
+    live: Option<Arc<live::Shared>>,
 }
 
 /// Steps between two looks at the clock.
@@ -65,7 +69,23 @@ impl Watch {
         let bar = bar(!json && !quiet);
         let now = Instant::now();
         let forecast = Forecast::new(0.0, 0.0);
-        Ok(Watch { bar, json, quiet, begun: now, shown: now, signal, span: (0.0, 0.0), run: 0, forecast })
+        Ok(Watch {
+            bar,
+            json,
+            quiet,
+            begun: now,
+            shown: now,
+            signal,
+            span: (0.0, 0.0),
+            run: 0,
+            forecast,
+            live: None,
+        })
+    }
+
+    /// Tells `live`, too.
+    pub fn tell(&mut self, live: Arc<live::Shared>) {
+        self.live = Some(live);
     }
 
     /// The exit code if the user stopped the run.
@@ -178,12 +198,24 @@ impl Observer for Watch {
 /// Of a run in a worker process.
 impl Listener for Watch {
     fn progress(&mut self, progress: &Progress) {
+        if let Some(live) = &self.live {
+            live.progress(progress);
+        }
         if progress.steps > 0 && self.is_due() {
             self.show(progress);
         }
     }
 
+    fn folder(&mut self, folder: &Path) {
+        if let Some(live) = &self.live {
+            live.folder(folder);
+        }
+    }
+
     fn say(&mut self, text: &str) {
+        if let Some(live) = &self.live {
+            live.say(text);
+        }
         match &self.bar {
             Some(bar) => bar.println(crate::layout::wrap_for_errors(text.trim_end())),
             None if self.quiet => {}
@@ -213,6 +245,11 @@ impl Bar {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+
+    /// The signal that asked to stop, if there was one.
+    pub fn stopped_by(&self) -> Option<u8> {
+        Some(self.signal.load(Ordering::Relaxed) as u8).filter(|&signal| signal != 0)
     }
 
     /// The exit code after the user stopped everything.

@@ -2,7 +2,7 @@
 
 use crate::text::{print, say};
 use powerbond::Error;
-use powerbond::report::{self, REPORT};
+use powerbond::report::{REPORT, Report};
 use std::path::PathBuf;
 
 /// Options of `report`.
@@ -14,6 +14,9 @@ pub struct Arguments {
     /// Output file (default: report.html in the folder; for several runs, in the current one)
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
+    /// Show the error over time against this: a run folder or a table (default: of a verified run, its finer run)
+    #[arg(long, value_name = "RUN", value_hint = clap::ValueHint::AnyPath)]
+    reference: Option<PathBuf>,
     /// Replace a file there that is not a report
     #[arg(long)]
     overwrite: bool,
@@ -28,7 +31,8 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         [one] => one.join(REPORT),
         _ => PathBuf::from(REPORT),
     });
-    for note in report::write(&arguments.folders, &file, arguments.overwrite)? {
+    let report = Report { folders: &arguments.folders, reference: arguments.reference.as_deref() };
+    for note in report.write(&file, arguments.overwrite)? {
         say("note", note);
     }
     if arguments.json {

@@ -1,6 +1,7 @@
 //! `powerbond run`: a coupled system from start to stop, results on disk, a summary for people.
 
 use crate::layout::{table, wrap};
+use crate::live::Server;
 use crate::progress::Watch;
 use crate::terminal;
 use crate::text::{line_of, print, quantity, say, significant};
@@ -19,7 +20,7 @@ use std::time::Duration;
 /// Options of `run`.
 #[derive(Clone, clap::Args)]
 pub struct Arguments {
-    /// A system file, a folder with `system.toml`, or a single FMU (default: the folder at hand)
+    /// A system file, SSP, OSP, a folder with one of them, or a single FMU (default: the current folder)
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     system: Option<PathBuf>,
     /// Start of the run, in s
@@ -72,6 +73,10 @@ pub struct Arguments {
     /// earlier ones)
     #[arg(long, value_name = "FILE.SSV", value_hint = clap::ValueHint::FilePath)]
     params: Vec<PathBuf>,
+    /// Of the parameter sets in a structure of SSP use only those of this name, as libcosim does (default: all of them, later
+    /// ones override earlier ones)
+    #[arg(long, value_name = "NAME")]
+    parameter_set: Option<String>,
     /// Apply an OSP scenario (YAML or JSON): override and bias variables at given times
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     scenario: Option<PathBuf>,
@@ -120,13 +125,16 @@ pub struct Arguments {
     /// Also write report.html to the folder of the results
     #[arg(long)]
     report: bool,
+    /// Serve the report while the run goes on, to this machine only; the address is printed (default port: a free one)
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    live: Option<u16>,
     /// Kill the run and exit with 6 if it takes longer, in s of wall-clock time
     #[arg(long, value_name = "S", value_parser = crate::text::factor)]
     timeout: Option<f64>,
     /// Kill the run and exit with 6 if a single call of an FMU takes longer, in s of wall-clock time
     #[arg(long, value_name = "S", value_parser = crate::text::factor)]
     call_timeout: Option<f64>,
-    /// Kill the run and exit with 5 if its process takes more memory, such as 2GB
+    /// Kill the run and exit with 5 if its processes take more memory, such as 2GB
     #[arg(long, value_name = "SIZE", value_parser = crate::text::bytes)]
     memory_limit: Option<u64>,
     /// Let FMUs write to the folder of the results and to temporary ones only, and open no network connections (Linux
@@ -159,8 +167,9 @@ pub fn main(arguments: &Arguments, logs: bool, in_process: bool) -> Result<u8, E
         return arguments.alone(&mut watch);
     }
     let limits = Limits {
-        run: arguments.timeout.map(Duration::from_secs_f64),
-        call: arguments.call_timeout.map(Duration::from_secs_f64),
+        // Longer than clocks count is no limit.
+        run: arguments.timeout.and_then(|s| Duration::try_from_secs_f64(s).ok()),
+        call: arguments.call_timeout.and_then(|s| Duration::try_from_secs_f64(s).ok()),
         memory: arguments.memory_limit,
     };
     if arguments.sandbox {
@@ -172,9 +181,17 @@ pub fn main(arguments: &Arguments, logs: bool, in_process: bool) -> Result<u8, E
     let temporary = temporary.map_err(|e| Error::input(None, e.to_string()))?;
     let mut environment = terminal::environment();
     environment.extend(temporary.as_ref().map(|folder| ("TMPDIR", folder.path().into())));
-    let ending = powerbond_worker::supervise(std::env::args_os().skip(1), limits, environment, &mut watch);
+    let live = arguments.live.map(Server::begin).transpose()?;
+    if let Some(live) = &live {
+        arguments.say_address(&live.url())?;
+        watch.tell(live.shared());
+    }
+    let ending = powerbond_worker::supervise(crate::words(), limits, environment, &mut watch);
     drop(temporary);
     watch.clear();
+    if let Some(live) = live {
+        live.end(ending.as_ref().ok().and_then(Ending::folder));
+    }
     let ending = match ending {
         Ok(ending) => ending,
         Err(error) if arguments.needs_worker().is_some() => {
@@ -204,20 +221,24 @@ pub fn main(arguments: &Arguments, logs: bool, in_process: bool) -> Result<u8, E
                 None => Ok(report.code),
             }
         }
-        Ending::Failed { error, folder } => {
+        Ending::Failed { error, folder, complete } => {
             say("error", &error);
-            say_where(folder.as_deref());
+            say_where(folder.as_deref(), complete);
             Ok(error.exit_code())
         }
-        Ending::Stopped { signal, folder } => {
-            say_where(folder.as_deref());
+        Ending::Stopped { signal, folder, complete } => {
+            say_where(folder.as_deref(), complete);
             Ok(128 + signal)
         }
     }
 }
 
-fn say_where(folder: Option<&Path>) {
+fn say_where(folder: Option<&Path>, complete: bool) {
     match folder {
+        Some(folder) if complete => eprintln!(
+            "that was the run with smaller steps, which was to verify the run; its own results are complete, in {}",
+            folder.display()
+        ),
         Some(folder) => eprintln!("results until then are in {}", folder.display()),
         None => eprintln!("there are no results: the run had not begun"),
     }
@@ -270,6 +291,7 @@ impl Arguments {
             (self.call_timeout.is_some(), "--call-timeout"),
             (self.memory_limit.is_some(), "--memory-limit"),
             (self.sandbox, "--sandbox"),
+            (self.live.is_some(), "--live"),
         ];
         options.into_iter().find(|(given, _)| *given).map(|(_, option)| option)
     }
@@ -284,6 +306,15 @@ impl Arguments {
         let writable = [std::env::temp_dir(), PathBuf::from("/dev/null")].into_iter().chain(folders);
         powerbond_worker::enter_sandbox(&writable.collect::<Vec<_>>())
             .map_err(|why| Error::input(None, format!("--sandbox: {why}")))
+    }
+
+    /// Where the live view is: on stderr, or as one more line of JSON.
+    fn say_address(&self, url: &str) -> Result<(), Error> {
+        if self.json {
+            return print(&format!("{}\n", serde_json::json!({ "event": "live", "url": url })));
+        }
+        eprintln!("live view: {url}");
+        Ok(())
     }
 
     /// Without a worker.
@@ -316,6 +347,7 @@ impl Arguments {
             method: self.method.clone(),
             set: self.set.clone(),
             params: self.params.clone(),
+            parameter_set: self.parameter_set.clone(),
             scenario: self.scenario.clone(),
             real_time: self.real_time,
             worker_threads: self.worker_threads.into(),
@@ -332,6 +364,7 @@ impl Arguments {
                 _ => Verify::Halves,
             }),
             error: self.error,
+            ..RunOptions::default()
         };
         let system = options.apply(&System::load(&crate::here::system(self.system.as_ref(), "run")?)?)?;
         Ok((options, system))
@@ -453,8 +486,9 @@ fn describe(summary: &Summary, folder: &RunFolder, about_bonds: &str, with_repor
             )
         };
         if s.steps.rejected + s.steps.over_tolerance + s.steps.events > 0 {
+            let events = if s.steps.events == 1 { "event" } else { "events" };
             out += &format!(
-                "  steps       {} rejected, {} accepted over tolerance, {} events\n",
+                "  steps       {} rejected, {} accepted over tolerance, {} {events}\n",
                 s.steps.rejected, s.steps.over_tolerance, s.steps.events
             );
         }
@@ -466,10 +500,10 @@ fn describe(summary: &Summary, folder: &RunFolder, about_bonds: &str, with_repor
     out += &s.verification.as_ref().map_or(String::new(), verified);
     out += &choices(s);
     out += &estimates(s);
-    out += "\n";
-    if s.bonds.is_empty() {
-        out += about_bonds;
-    } else {
+    if s.bonds.is_empty() && !about_bonds.is_empty() {
+        out += &format!("\n{about_bonds}");
+    } else if !s.bonds.is_empty() {
+        out += "\n";
         let header = [
             "bond",
             "transmitted",
@@ -595,6 +629,9 @@ fn verified(v: &Verification) -> String {
             quantity(v.seconds, "s")
         );
     }
+    if let Some(why) = &v.third {
+        out += &format!("  a third run, in quarters, tells which of two was wrong: {why}\n");
+    }
     out
 }
 
@@ -684,7 +721,12 @@ fn method(s: &Summary) -> String {
     let m = &s.config["method"];
     let kind = |key: &str| m[key]["kind"].as_str().unwrap_or("").to_owned();
     let hold = m["hold"].as_str().map_or_else(|| m["hold"].to_string(), str::to_owned);
-    let mut parts = vec![kind("schedule"), format!("hold {hold}")];
+    let own = match m["holds"].as_object().map_or(0, serde_json::Map::len) {
+        0 => String::new(),
+        1 => " (another for 1 input)".to_owned(),
+        n => format!(" (others for {n} inputs)"),
+    };
+    let mut parts = vec![kind("schedule"), format!("hold {hold}{own}")];
     for key in ["correction", "estimator", "controller"] {
         let name = kind(key);
         if name != "none" {

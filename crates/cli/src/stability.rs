@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Options of `stability`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A system file or a folder with `system.toml` (default: the folder at hand)
+    /// A system file, SSP, OSP, or a folder with one of them (default: the current folder)
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     system: Option<PathBuf>,
     /// Smallest step size, in s (default: 1/20000 of the run, or less while that is unstable)
@@ -38,6 +38,9 @@ pub struct Arguments {
     /// earlier ones)
     #[arg(long, value_name = "FILE.SSV", value_hint = clap::ValueHint::FilePath)]
     params: Vec<PathBuf>,
+    /// Of the parameter sets in a structure of SSP use only those of this name (default: all of them)
+    #[arg(long, value_name = "NAME")]
+    parameter_set: Option<String>,
     /// Where stability.svg goes (default: results/<name of the system>-stability)
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     output_dir: Option<PathBuf>,
@@ -59,6 +62,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         method: arguments.method.clone(),
         set: arguments.set.clone(),
         params: arguments.params.clone(),
+        parameter_set: arguments.parameter_set.clone(),
         output_dir: arguments.output_dir.clone(),
         overwrite: arguments.overwrite,
         ..RunOptions::default()

@@ -23,8 +23,16 @@ const OTHERS: [(&str, &str); 14] = [
 ];
 
 /// Puts a tip into an error about an unknown verb: the verb of ours for that of another tool, the nearest one for a typing error, and
-/// `run` for a file.
+/// `run` for a file. FMUs that are named after a first one are meant to be coupled.
 pub fn add(mut error: clap::Error) -> clap::Error {
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(typed))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+        && Path::new(typed).extension().is_some_and(|e| e.eq_ignore_ascii_case("fmu"))
+    {
+        let tip = "to couple FMUs, write a system file: 'powerbond new first.fmu second.fmu'".to_owned();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        return error;
+    }
     if error.kind() != ErrorKind::InvalidSubcommand {
         return error;
     }

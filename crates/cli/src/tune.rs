@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Options of `tune`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A system file, a folder with `system.toml`, or a single FMU (default: the folder at hand)
+    /// A system file, SSP, OSP, a folder with one of them, or a single FMU (default: the current folder)
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     system: Option<PathBuf>,
     /// Wanted error; the cheapest run below it is chosen
@@ -35,6 +35,9 @@ pub struct Arguments {
     /// earlier ones)
     #[arg(long, value_name = "FILE.SSV", value_hint = clap::ValueHint::FilePath)]
     params: Vec<PathBuf>,
+    /// Of the parameter sets in a structure of SSP use only those of this name (default: all of them)
+    #[arg(long, value_name = "NAME")]
+    parameter_set: Option<String>,
     /// Apply an OSP scenario (YAML or JSON): override and bias variables at given times
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     scenario: Option<PathBuf>,
@@ -61,6 +64,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
         step_size: arguments.step_size,
         set: arguments.set.clone(),
         params: arguments.params.clone(),
+        parameter_set: arguments.parameter_set.clone(),
         scenario: arguments.scenario.clone(),
         output_dir: arguments.output_dir.clone(),
         overwrite: arguments.overwrite,

@@ -12,7 +12,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("powerbond", &["core", "fmi", "models"]),
     ("worker", &["powerbond"]),
     ("bench", &["powerbond"]),
-    ("py", &["powerbond"]),
+    ("py", &["powerbond", "worker", "cli"]),
     ("cli", &["powerbond", "worker", "bench", "export", "models-fmu"]),
 ];
 

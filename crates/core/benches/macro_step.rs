@@ -83,6 +83,7 @@ fn engine(n: usize, rates: Option<Vec<u32>>, judged: bool) -> f64 {
         refresh: Vec::new(),
         twins: vec![None; network.n_inputs],
         discrete: vec![false; network.n_inputs],
+        means: vec![false; network.n_inputs],
         start: 0.0,
         stop: 1e9,
     };

@@ -27,12 +27,13 @@ const SPRING_DAMPER: Gains = Gains { d: 0.8, b: 10.0, a: 0.0 };
 const POSITION: Gains = Gains { d: 0.0, b: 0.0, a: 5.0 };
 const MIXTURE: Gains = Gains { d: -0.3, b: 2.0, a: 5.0 };
 
-/// `y = Σ (1 + drift·t) d u + b ∫u + a ∫∫u + noise`, exact for parabolas; noise is even in ±`noise`.
+/// `y = Σ (1 + drift·t) d u + b ∫u + a ∫∫u + noise + bump max(0, t − 4)`, exact for parabolas; noise is even in ±`noise`.
 #[derive(Clone)]
 struct Plant<const N: usize> {
     gains: [Gains; N],
     noise: f64,
     drift: f64,
+    bump: f64,
     t: f64,
     integral: [f64; N],
     second: [f64; N],
@@ -40,7 +41,7 @@ struct Plant<const N: usize> {
 
 impl<const N: usize> Plant<N> {
     fn new(gains: [Gains; N]) -> Self {
-        Plant { gains, noise: 0.0, drift: 0.0, t: 0.0, integral: [0.0; N], second: [0.0; N] }
+        Plant { gains, noise: 0.0, drift: 0.0, bump: 0.0, t: 0.0, integral: [0.0; N], second: [0.0; N] }
     }
 }
 
@@ -82,7 +83,7 @@ impl<const N: usize> Equations<N, 1> for Plant<N> {
             let Gains { d, b, a } = self.gains[i];
             (1.0 + self.drift * self.t) * d * u[i] + b * self.integral[i] + a * self.second[i]
         };
-        [(0..N).map(of).sum::<f64>() + self.noise * dice(self.t)]
+        [(0..N).map(of).sum::<f64>() + self.noise * dice(self.t) + self.bump * (self.t - 4.0).max(0.0)]
     }
 
     fn local(&self, _k: usize, _u: &[f64; N]) -> f64 {
@@ -322,6 +323,35 @@ fn a_gain_that_changes_is_followed() {
             _ => Claim::RightIfFound(0.03),
         };
         check("drift", &plant, two_sines, way, claim);
+    }
+}
+
+/// Almost at rest until 4 s, and then moved by something else.
+fn moves_late(t: f64, k: usize) -> f64 {
+    1e-6 * two_sines(t, k) + 1e-3 * (t - 4.0).max(0.0).powi(2)
+}
+
+/// The output bends at 4 s by itself, and the input begins to move then: that first difference outweighs all before it and would make
+/// a gain of some thousands of it, at once and with full confidence.
+#[test]
+fn a_bend_inside_the_subsystem_is_no_feed_through() {
+    for way in [Way::Fixed(1), Way::Fixed(2), Way::Varying] {
+        let plant = Plant { bump: 50.0, ..Plant::new([SPRING_DAMPER]) };
+        let network = fed(plant, moves_late, 2, true);
+        let outputs = network.members[1].outputs.clone();
+        let mut engine = engine(network, 8.0, &way.method(0.01, true));
+        engine.initialize(&mut NoObserver).expect("a start");
+        let (mut known, mut largest) = (0, 0.0f64);
+        while engine.time() < 7.99 {
+            engine.step(&mut NoObserver).expect("a sound step");
+            let found = engine.identified();
+            let used = found.iter().filter(|one| outputs.contains(&one.output));
+            let used = used.map(|one| one.confidence * one.gain).fold(0.0, f64::max);
+            known += usize::from(used > 0.7 && engine.time() < 4.0);
+            largest = largest.max(used);
+        }
+        assert!(known > 50, "{way:?}: before the bend it is known, in {known} steps");
+        assert!((largest / SPRING_DAMPER.d - 1.0).abs() < 0.05, "{way:?}: {largest}");
     }
 }
 

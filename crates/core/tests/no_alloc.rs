@@ -92,6 +92,7 @@ fn circumstances(network: &Network, method: &Method) -> Circumstances {
         refresh: if method.refresh { (0..network.members.len()).collect() } else { Vec::new() },
         twins: vec![None; network.n_inputs],
         discrete: vec![false; network.n_inputs],
+        means: vec![false; network.n_inputs],
         start: 0.0,
         stop: 1e3,
     }

@@ -36,6 +36,7 @@ fn the_score_of_three_steps_is_that_of_the_formula() {
         refresh: vec![],
         twins: vec![None],
         discrete: vec![false],
+        means: vec![false],
         start: 0.0,
         stop: 1.5,
     };
@@ -80,6 +81,34 @@ fn the_score_of_three_steps_is_that_of_the_formula() {
     assert_eq!(verdict.result(&lenient).word, Word::Check);
     let generous = VerdictLimits { min_steps: 3, trustworthy: score + 1e-9, unreliable: 9.0, ..lenient };
     assert_eq!(verdict.result(&generous).word, Word::Trustworthy);
+}
+
+/// The same values, held as means: μw = h²/6 (Δu/h − Δu₋/h)/(2h) = (Δu − Δu₋)/12 is 0, 1/12, −3/12, so that db + μw is −1/2, −11/12, 1/4. It
+/// travels 19/12 in a range of 14/12, Σ of its products is 11/48, of its squares ½·287/144; and 2 rms(μw) (10 + swings) is added.
+#[test]
+fn what_a_mean_lacks_is_part_of_the_score() {
+    let f = |t: f64| [0.0, 1.0, 3.0, 2.0][(2.0 * t).round() as usize];
+    let network = fed_by(f);
+    let run = Circumstances {
+        holds: vec![0],
+        corrects: false,
+        refresh: vec![],
+        twins: vec![None],
+        discrete: vec![false],
+        means: vec![true],
+        start: 0.0,
+        stop: 1.5,
+    };
+    let mut verdict = Verdict::new(&network, &run);
+    let method = Method { step: 0.5, ..Method::default() };
+    engine(network, 1.5, &method).run(&mut verdict).expect("a sound run");
+    let (defect, lack) = ((0.5 * 0.875 / 1.5f64).sqrt(), (10.0f64 / 432.0).sqrt());
+    let (swings, correlation) = ((2.0f64 * 19.0 / 14.0).sqrt(), 66.0 / 287.0);
+    let adds_up = defect * (1.0 + swings) * 10f64.powf(0.4 * (correlation - 1.0));
+    let score = (adds_up + 2.0 * lack * (10.0 + swings)) / (2.0f64 / 3.0).sqrt();
+    let found = verdict.result(&VerdictLimits::default());
+    assert!((found.inputs[0].swings - swings).abs() < 1e-12, "{:?}", found.inputs[0]);
+    assert!((found.score - score).abs() < 1e-12, "{} instead of {score}", found.score);
 }
 
 /// Two integrators with a bond: `v̇ = −f`, `ḟ = k v`. Held with order 0 the amplitude grows by 1 + k h²/2 per step.

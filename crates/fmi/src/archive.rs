@@ -4,7 +4,7 @@ use crate::error::ArchiveError;
 use crate::folder::PrivateFolder;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{BufReader, ErrorKind, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use zip::ZipArchive;
 
@@ -113,6 +113,9 @@ impl Archive {
         if archive.len() > limits.entries {
             return Err(ArchiveError::TooMany { count: archive.len(), limit: limits.entries });
         }
+        if let Some(entry) = repeated(path, archive.central_directory_start()).map_err(ArchiveError::Open)? {
+            return Err(ArchiveError::Twice { entry });
+        }
         let mut entries = Vec::with_capacity(archive.len());
         let mut seen = BTreeSet::new();
         for index in 0..archive.len() {
@@ -209,6 +212,16 @@ impl Archive {
         }
     }
 
+    /// The names of the files of a zip file, with `/` between folders.
+    pub fn names(&self) -> Vec<&str> {
+        match &self.source {
+            Source::Folder(_) => Vec::new(),
+            Source::Zip { entries, .. } => {
+                entries.iter().filter(|entry| !entry.is_folder).map(|entry| entry.name.as_str()).collect()
+            }
+        }
+    }
+
     /// A folder in the archive that holds `name`, if it is not where it belongs.
     pub fn folder_of(&self, name: &str) -> Option<String> {
         let Source::Zip { entries, .. } = &self.source else { return None };
@@ -217,15 +230,27 @@ impl Archive {
 
     /// Writes all entries into a private folder; an unpacked folder is used where it is.
     pub fn unpack(self) -> Result<Unpacked, ArchiveError> {
+        if let Source::Folder(path) = self.source {
+            return Ok(Unpacked::Folder(path));
+        }
+        let folder = PrivateFolder::new()?;
+        self.unpack_into(folder.path())?;
+        // Both standards let an FMU without resources be given the folder's name all the same.
+        let resources = folder.path().join("resources");
+        fs::create_dir_all(&resources).map_err(|error| ArchiveError::Write { path: resources, error })?;
+        Ok(Unpacked::Private(folder))
+    }
+
+    /// Writes all entries of a zip file into an empty folder.
+    pub fn unpack_into(self, folder: &Path) -> Result<(), ArchiveError> {
         let limits = self.limits;
         let (mut archive, entries, packed) = match self.source {
-            Source::Folder(path) => return Ok(Unpacked::Folder(path)),
+            Source::Folder(_) => return Ok(()),
             Source::Zip { archive, entries, bytes } => (archive, entries, bytes),
         };
-        let folder = PrivateFolder::new()?;
         let mut total = Total { bytes: 0, packed };
         for (index, entry) in entries.iter().enumerate() {
-            let path = folder.path().join(&entry.name);
+            let path = folder.join(&entry.name);
             let write_error = |error: std::io::Error| match error.kind() {
                 // The folder is new: what is in the way comes from the file, too.
                 ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
@@ -243,11 +268,29 @@ impl Archive {
             let mut out = File::create_new(&path).map_err(write_error)?;
             copy_entry(&mut archive, index, &entry.name, &mut out, &path, &limits, &mut total)?;
         }
-        // Both standards let an FMU without resources be given the folder's name all the same.
-        let resources = folder.path().join("resources");
-        fs::create_dir_all(&resources).map_err(|error| ArchiveError::Write { path: resources, error })?;
-        Ok(Unpacked::Private(folder))
+        Ok(())
     }
+}
+
+/// The first name that two entries of a zip file have, if there is one: its reader shows the last of them, other tools the first. `start`
+/// is where the list of entries begins.
+fn repeated(path: &Path, start: u64) -> std::io::Result<Option<String>> {
+    const SIGNATURE: [u8; 4] = *b"PK\x01\x02";
+    let mut file = BufReader::new(File::open(path)?);
+    file.seek(SeekFrom::Start(start))?;
+    let mut seen = BTreeSet::new();
+    let mut head = [0; 46];
+    while file.read_exact(&mut head).is_ok() && head.starts_with(&SIGNATURE) {
+        let length = |at: usize| usize::from(u16::from_le_bytes([head[at], head[at + 1]]));
+        let (mut name, rest) = (vec![0; length(28)], length(30) + length(32));
+        file.read_exact(&mut name)?;
+        file.seek_relative(rest as i64)?;
+        let is_folder = name.ends_with(b"/");
+        if let Some(name) = seen.replace(name).filter(|_| !is_folder) {
+            return Ok(Some(String::from_utf8_lossy(&name).into_owned()));
+        }
+    }
+    Ok(None)
 }
 
 fn check_entry(

@@ -4,7 +4,7 @@ use crate::description::{Kind, Version};
 use crate::lifecycle::{Call, Lifecycle, State};
 use crate::log::Environment;
 use crate::numbers::Numbers;
-use crate::returning::returning;
+use crate::returning::{MustReturn, returning};
 use crate::rounding;
 use crate::status::{MISSING, NOT_ALLOWED, OK};
 use crate::trace::{Call as Traced, Marks};
@@ -80,6 +80,7 @@ pub(crate) struct Names {
     pub directional: &'static str,
     pub get_state: &'static str,
     pub set_state: &'static str,
+    pub free_state: &'static str,
     pub terminate: &'static str,
     pub reset: &'static str,
     pub event: &'static str,
@@ -88,6 +89,7 @@ pub(crate) struct Names {
 }
 
 /// An instance of one of the three versions.
+#[repr(u8)] // Which one is asked in every step: it is not hidden in one of them.
 pub(crate) enum Instance {
     Fmi1(fmi1::Instance),
     Fmi2(fmi2::Instance),
@@ -142,9 +144,19 @@ impl Calls {
         if !self.life.allows(call) {
             return NOT_ALLOWED;
         }
-        let code = self.seen(traced(call), make);
+        let code = self.seen(traced(call), || {
+            let code = make();
+            // Traps of exceptions, too: such calls are rare.
+            let _ = self.restore_mode();
+            code
+        });
         self.life.after(call, code);
         code
+    }
+
+    /// The calls that follow belong to the step that begins at `t`.
+    pub fn step_at(&self, t: f64) {
+        self.trace.step_at(t);
     }
 
     /// Makes a call that a supervisor outside can see, and keeps the floating-point mode.
@@ -161,18 +173,20 @@ impl Calls {
     #[inline(always)]
     fn keep_mode(&self) {
         if !rounding::is_default() {
-            self.restore_mode();
+            let _ = self.restore_mode();
         }
     }
 
-    /// As after every call, and traps of exceptions are undone, too, which costs as much as a light step.
+    /// As after every call, and traps of exceptions are undone, too, which costs as much as a light step. Whether it was changed.
     #[cold]
-    pub fn restore_mode(&self) {
-        if rounding::restore() && !self.changes_mode.replace(true) {
+    pub fn restore_mode(&self) -> bool {
+        let changed = rounding::restore();
+        if changed && !self.changes_mode.replace(true) {
             self.environment().remark(
                 "changes the rounding mode, flushes denormals or traps exceptions; restored after every call",
             );
         }
+        changed
     }
 
     /// As [`Calls::guarded`], for calls that stay in the state.
@@ -346,7 +360,7 @@ impl Calls {
         if !self.life.allows(Call::Step) {
             return NOT_ALLOWED;
         }
-        self.trace.begin_step(t);
+        self.trace.begin_at(Traced::Step, t);
         let code = returning(|| each!(self, instance => instance.step(t, h, is_final)));
         self.keep_mode();
         self.trace.end();
@@ -370,47 +384,70 @@ impl Calls {
     }
 
     /// The three calls of an uneventful step at once. Returns the first call that did not answer OK, and its answer.
-    ///
-    /// Everything is read just before it is used: what lives across a call of the FMU costs a register, or memory.
     #[inline(always)]
     pub fn set_step_get(
         &self,
         inputs: (&[u32], &[f64]),
         span: &Span,
-        is_final: impl FnOnce(f64) -> bool,
+        is_final: impl Fn(f64) -> bool,
         outputs: (&[u32], &mut [f64]),
     ) -> Result<(), (Stage, c_int)> {
         // Setting and getting are allowed wherever a step is, and no call that returns OK leads away from there.
         if self.state() != State::Step {
             return Err((Stage::State, NOT_ALLOWED));
         }
+        // Whether somebody looks is asked once: each of the two has its own code.
+        match self.trace.seen() {
+            Some(seen) => self.set_step_get_marked(seen, inputs, span, is_final, outputs),
+            None => self.set_step_get_marked(Marks::NONE, inputs, span, is_final, outputs),
+        }
+    }
+
+    /// Everything is read just before it is used: what lives across a call of the FMU costs a register, or memory.
+    #[inline(always)]
+    fn set_step_get_marked(
+        &self,
+        marks: Marks,
+        inputs: (&[u32], &[f64]),
+        span: &Span,
+        is_final: impl Fn(f64) -> bool,
+        outputs: (&[u32], &mut [f64]),
+    ) -> Result<(), (Stage, c_int)> {
         each!(self, instance => {
             // The FMU takes the lengths on trust. Messages with the numbers would cost every step.
             assert!(inputs.0.len() == inputs.1.len(), "wrong number of inputs");
-            if !inputs.0.is_empty() {
-                self.trace.begin(Traced::Set);
-                let code = returning(|| instance.set_reals(inputs.0, inputs.1));
+            if inputs.0.is_empty() {
+                marks.begin_at(Traced::Step, span.start);
+            } else {
+                marks.begin_at(Traced::Set, span.start);
+                let call = MustReturn;
+                let code = instance.set_reals(inputs.0, inputs.1);
+                call.returned();
                 if code != OK {
                     return Err(self.failed(Stage::Inputs, code));
                 }
+                marks.go_on(Traced::Step);
             }
-            self.trace.begin_step(span.start);
             let is_final = is_final(span.start);
-            let code = returning(|| instance.step(span.start, span.h, is_final));
+            let call = MustReturn;
+            let code = instance.step(span.start, span.h, is_final);
+            call.returned();
             if code != OK {
                 return Err(self.failed(Stage::Step, code));
             }
             assert!(outputs.0.len() == outputs.1.len(), "wrong number of outputs");
             if !outputs.0.is_empty() {
-                self.trace.begin(Traced::Get);
-                let code = returning(|| instance.get_reals(outputs.0, outputs.1));
+                marks.go_on(Traced::Get);
+                let call = MustReturn;
+                let code = instance.get_reals(outputs.0, outputs.1);
+                call.returned();
                 if code != OK {
                     return Err(self.failed(Stage::Outputs, code));
                 }
             }
         });
         self.keep_mode();
-        self.trace.end();
+        marks.end();
         Ok(())
     }
 
@@ -532,7 +569,8 @@ fn traced(call: Call) -> Traced {
         Call::OutputDerivatives => Traced::OutputDerivatives,
         Call::Directional => Traced::Directional,
         Call::GetState => Traced::GetState,
-        Call::SetState | Call::FreeState => Traced::SetState,
+        Call::SetState => Traced::SetState,
+        Call::FreeState => Traced::FreeState,
         Call::Terminate => Traced::Terminate,
         Call::Reset => Traced::Reset,
     }

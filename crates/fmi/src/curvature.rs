@@ -45,7 +45,7 @@ fn tried(fmu: &Fmu, options: &Options) -> Result<bool, ProbeError> {
 
 /// Outputs after one step from the start, in `parts`: with inputs that stay, or go along a parabola from rest.
 fn outputs(fmu: &Fmu, options: &Options, parts: u32, moves: bool) -> Result<Vec<f64>, ProbeError> {
-    let mut subsystem = fmu.instantiate("probe", options)?;
+    let mut subsystem = fmu.scratch(&fmu.file_name(), options)?;
     let variables = &subsystem.info().variables;
     let outputs = (0..variables.len()).filter(|&v| variables[v].causality == Causality::Output);
     let binding =

@@ -175,6 +175,8 @@ pub enum InstanceError {
          its own"
     )]
     OncePerProcess { name: String },
+    #[error("no scratch instances are made: {why}")]
+    NoScratch { why: String },
     #[error("unknown variable `{name}`{}", did_you_mean(suggestion))]
     NoVariable { name: String, suggestion: Option<String> },
     #[error("`{name}` is {causality}, not a parameter; set it in `start`")]

@@ -11,6 +11,7 @@ use crate::error::LibraryError;
 use crate::library::Library;
 use crate::log::{Environment, Live, attributed};
 use crate::numbers::Numbers;
+use crate::returning::returning;
 use crate::status::{MISSING, OK, Status, wait_for};
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -52,6 +53,7 @@ pub(crate) const NAMES: Names = Names {
     directional: "",
     get_state: "",
     set_state: "",
+    free_state: "",
     terminate: "fmiTerminateSlave",
     reset: "fmiResetSlave",
     event: "",
@@ -187,18 +189,20 @@ impl Instance {
         const MIME: &CStr = c"application/x-fmu-sharedlibrary";
         let no_timeout = 0.0;
         // Safety: section 3.2.1: strings are read during the call; the callbacks are passed by value.
-        let component = attributed(&environment, || unsafe {
-            (api.instantiate)(
-                name.as_ptr(),
-                guid.as_ptr(),
-                location.as_ptr(),
-                MIME.as_ptr(),
-                no_timeout,
-                visible.into(),
-                0,
-                callbacks,
-                logging.into(),
-            )
+        let component = attributed(&environment, || {
+            returning(|| unsafe {
+                (api.instantiate)(
+                    name.as_ptr(),
+                    guid.as_ptr(),
+                    location.as_ptr(),
+                    MIME.as_ptr(),
+                    no_timeout,
+                    visible.into(),
+                    0,
+                    callbacks,
+                    logging.into(),
+                )
+            })
         });
         if component.is_null() {
             return Err(environment);

@@ -10,6 +10,7 @@ use crate::error::LibraryError;
 use crate::library::Library;
 use crate::log::{Environment, Live};
 use crate::numbers::Numbers;
+use crate::returning::returning;
 use crate::status::{MISSING, OK, PENDING, Status, wait_for};
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -59,6 +60,7 @@ pub(crate) const NAMES: Names = Names {
     directional: "fmi2GetDirectionalDerivative",
     get_state: "fmi2GetFMUstate",
     set_state: "fmi2SetFMUstate",
+    free_state: "fmi2FreeFMUstate",
     terminate: "fmi2Terminate",
     reset: "fmi2Reset",
     event: "",
@@ -221,7 +223,7 @@ impl Instance {
         });
         // Safety: section 2.1.5: strings are read during the call, the callbacks must live as long as the instance;
         // they are kept beside the component and dropped after it.
-        let component = unsafe {
+        let component = returning(|| unsafe {
             (api.instantiate)(
                 name.as_ptr(),
                 CO_SIMULATION,
@@ -231,7 +233,7 @@ impl Instance {
                 visible.into(),
                 logging.into(),
             )
-        };
+        });
         if component.is_null() {
             return Err(environment);
         }
@@ -251,14 +253,14 @@ impl Instance {
         unsafe { function(self.component, 1, pointers.len(), pointers.as_ptr()) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn set_reals(&self, references: &[u32], values: &[f64]) -> c_int {
         debug_assert_eq!(references.len(), values.len());
         // Safety: section 2.1.7: as many values as references.
         unsafe { (self.api.set_real)(self.component, references.as_ptr(), references.len(), values.as_ptr()) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn get_reals(&self, references: &[u32], values: &mut [f64]) -> c_int {
         debug_assert_eq!(references.len(), values.len());
         // Safety: section 2.1.7: as many values as references.
@@ -326,7 +328,7 @@ impl Instance {
         unsafe { (self.api.exit_initialization)(self.component) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn step(&self, t: f64, h: f64, is_final: bool) -> c_int {
         // Safety: section 4.2.2: called in step mode; `t` is where the last step ended.
         let code = unsafe { (self.api.do_step)(self.component, t, h, is_final.into()) };

@@ -17,7 +17,7 @@ use crate::returning::returning;
 use crate::settings::{self, Settings};
 use crate::trace::{Call, Trace};
 use crate::value::Value;
-use crate::{fmi1, fmi2, fmi3, surroundings};
+use crate::{fmi1, fmi2, fmi3, scratch, surroundings};
 use powerbond_core::subsystem::{Capabilities, Packet, Variables};
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -92,6 +92,13 @@ impl Options {
     pub(crate) fn unseen(&self) -> Self {
         Options { log: Log::silent(), logging: Logging::Off, visible: false, ..self.clone() }
     }
+}
+
+/// What an instance is for.
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    OfTheRun,
+    Scratch,
 }
 
 /// An FMU. Clones share one description, one unpacked copy and one loaded library.
@@ -266,6 +273,18 @@ impl Fmu {
 
     /// Makes an instance. Parameters and start values are checked now and set when the run begins.
     pub fn instantiate(&self, name: &str, options: &Options) -> Result<FmuSubsystem, FmuError> {
+        self.instance(name, options, Role::OfTheRun)
+    }
+
+    /// An instance that is tried out before the run, silent and unseen; calls of it count as those of `name`.
+    pub(crate) fn scratch(&self, name: &str, options: &Options) -> Result<FmuSubsystem, FmuError> {
+        match scratch::forbidden() {
+            Some(why) => Err(self.fail(InstanceError::NoScratch { why: why.to_owned() }.into())),
+            None => self.instance(name, &options.unseen(), Role::Scratch),
+        }
+    }
+
+    fn instance(&self, name: &str, options: &Options, role: Role) -> Result<FmuSubsystem, FmuError> {
         let loaded = self.loaded()?;
         let description = self.description();
         let interface = self.interface()?;
@@ -276,7 +295,7 @@ impl Fmu {
         let settings = Settings::new(description, &options.parameters, &options.start, &ports.sizes)
             .map_err(|e| self.fail(e.into()))?;
         let ticket = Ticket::take(&self.shared, interface, name).map_err(|e| self.fail(e.into()))?;
-        let (calls, changes) = surroundings::guard(|| self.make(&loaded, name, options));
+        let (calls, changes) = surroundings::guard(|| self.make(&loaded, name, options, role));
         let machine = Machine::new(calls.map_err(|e| self.fail(e.into()))?, loaded.guarded_steps());
         machine.remark(Call::Instantiate, &changes);
         Ok(FmuSubsystem::new(self.clone(), loaded, machine, ticket, ports, settings, capabilities, options))
@@ -310,8 +329,13 @@ impl Fmu {
     /// An instance without anything around it, for one that takes its place.
     pub(crate) fn another(&self, name: &str, options: &Options) -> Result<(Arc<Loaded>, Calls), FmuError> {
         let loaded = self.loaded()?;
-        let calls = self.make(&loaded, name, options).map_err(|e| self.fail(e.into()))?;
+        let calls = self.make(&loaded, name, options, Role::OfTheRun).map_err(|e| self.fail(e.into()))?;
         Ok((loaded, calls))
+    }
+
+    /// Its name without folders.
+    pub(crate) fn file_name(&self) -> String {
+        self.shared.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     pub(crate) fn fail(&self, problem: Problem) -> FmuError {
@@ -339,7 +363,7 @@ impl Fmu {
         let interface = self.interface()?;
         let load = || -> Result<Loaded, Problem> {
             let files = Archive::open(&self.shared.path, self.shared.limits)?.unpack()?;
-            let file = self.shared.path.file_name().unwrap_or_default().to_string_lossy();
+            let file = self.file_name();
             let trace = Trace::new(&file, self.description().version);
             let loaded = trace
                 .marks()
@@ -357,7 +381,7 @@ impl Fmu {
         structural: &BTreeMap<u32, u64>,
         capabilities: Capabilities,
     ) -> Result<Arc<Ports>, DescriptionError> {
-        let kind = self.shared.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let kind = self.file_name();
         let make = || Ports::new(&kind, self.description(), structural, capabilities).map(Arc::new);
         if !structural.is_empty() {
             return make();
@@ -369,19 +393,28 @@ impl Fmu {
         slot.clone().map_or_else(make, Ok)
     }
 
-    fn make(&self, loaded: &Loaded, name: &str, options: &Options) -> Result<Calls, InstanceError> {
+    fn make(
+        &self,
+        loaded: &Loaded,
+        name: &str,
+        options: &Options,
+        role: Role,
+    ) -> Result<Calls, InstanceError> {
         let description = self.description();
-        let c_name = c_string(name)?;
+        let c_name = c_string(if role == Role::Scratch { "scratch" } else { name })?;
         let token = c_string(&description.token)?;
         let resources = &loaded.resources;
         let environment = Live::new(Environment::new(name, description.version, options.log.clone()));
+        if role == Role::Scratch {
+            environment.trace.is_of_scratch();
+        }
         environment.trace.marks().begin(Call::Instantiate);
         let event_mode = description
             .co_simulation
             .as_ref()
             .is_some_and(|i| loaded.uses_event_mode(description, i, options));
         let (visible, logging) = (options.visible, options.logging != Logging::Off);
-        let made = returning(|| match &loaded.api {
+        let made = match &loaded.api {
             Api::Fmi1(api) => {
                 fmi1::Instance::new(api.clone(), &c_name, &token, resources, environment, visible, logging)
                     .map(Instance::Fmi1)
@@ -404,7 +437,7 @@ impl Fmu {
                 };
                 fmi3::Instance::new(api.clone(), &request, environment).map(Instance::Fmi3)
             }
-        });
+        };
         let instance = made.map_err(|environment| InstanceError::Refused {
             name: name.to_owned(),
             call: match loaded.api {
@@ -422,7 +455,7 @@ impl Fmu {
             log: environment.take_recent(),
         })?;
         let calls = Calls::new(instance, Lifecycle::new(event_mode, loaded.fatal.clone()));
-        calls.restore_mode();
+        let _ = calls.restore_mode();
         calls.environment().trace.marks().end();
         if options.logging == Logging::Categories {
             let categories: Vec<CString> =

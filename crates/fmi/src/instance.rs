@@ -61,7 +61,7 @@ impl Default for SecondSlot {
 /// Value references are gathered once, in `bind`; a step is then one call each for inputs, their derivatives where the
 /// FMU takes them, the step and the outputs, without allocation. A step that the FMU does not finish is given back to
 /// the engine if the engine keeps states; otherwise it is continued to its end, and the event shows in the statistics.
-#[repr(C)] // What a step touches comes first and close together: with many instances it is memory that costs.
+#[repr(C, align(64))] // What a step touches is in the first cache lines: with many instances it is memory that costs.
 pub struct FmuSubsystem {
     machine: Machine,
     /// A step of any length is one call for inputs, one to step and one for outputs.
@@ -417,7 +417,7 @@ impl FmuSubsystem {
         y: &mut [f64],
     ) -> Result<Advance, SubsystemError> {
         let (advanced, changes) = surroundings::guard(|| self.advance_now(span, u, y));
-        self.machine.calls.restore_mode();
+        self.machine.restore_mode();
         self.machine.remark(Call::Step, &changes);
         advanced
     }
@@ -456,6 +456,7 @@ impl FmuSubsystem {
         if self.machine.state() != State::Step && !self.machine.is_at_event() {
             return Err(self.wrong_phase("advance"));
         }
+        self.machine.calls.step_at(span.start);
         let crossed = self.stepper.cross(&self.machine, &mut self.inputs, span, u, self.state)?;
         self.arrive(crossed, y)
     }
@@ -880,7 +881,8 @@ impl Subsystem for FmuSubsystem {
         if self.fmu.interface().ok()?.only_once_per_process {
             return None;
         }
-        let mut other = self.fmu.instantiate("scratch", &self.options.unseen()).ok()?;
+        let name = self.machine.calls.environment().instance();
+        let mut other = self.fmu.scratch(name, &self.options).ok()?;
         other.info = self.info.clone();
         other.reread = self.reread;
         Some(Box::new(other))

@@ -1,9 +1,12 @@
 //! The shared library of an FMU: where it lies and how it is loaded.
 
+use crate::description::Version;
 use crate::elf;
 use crate::error::LibraryError;
 use crate::preload;
 use crate::process::Threads;
+use crate::returning::returning;
+use crate::trace::{Call, Trace};
 use libloading::Symbol;
 use std::fs;
 use std::mem::ManuallyDrop;
@@ -92,11 +95,14 @@ pub struct Library {
 impl Drop for Library {
     fn drop(&mut self) {
         if !self.threads.have_more() {
+            // Its destructors run now, which is a call of its code like others.
+            let trace = Trace::new(&self.name, Version::Fmi3);
             // Safety: `ManuallyDrop::drop`: this is the end of the only owner, and nothing uses the handles after it.
-            unsafe {
+            let unload = || unsafe {
                 ManuallyDrop::drop(&mut self.handle);
                 ManuallyDrop::drop(&mut self.neighbours);
-            }
+            };
+            trace.marks().during(Call::Unload, || returning(unload));
         }
     }
 }

@@ -73,6 +73,7 @@ impl Loaded {
         let path = library::locate(root, &interface.model_identifier)?;
         let (library, changes) = surroundings::guard(|| Library::open(&path));
         let changes_mode = rounding::restore();
+        rounding::choose_check();
         let library = library?;
         let resources = root.join("resources");
         let (api, location) = match description.version {
@@ -216,6 +217,7 @@ impl Loaded {
                 .default_experiment
                 .step_size
                 .filter(|step| *step > 0.0 && !can_restore && interface.only_once_per_process),
+            once: interface.only_once_per_process,
         }
     }
 }

@@ -37,6 +37,17 @@ impl fmt::Display for LogLine {
     }
 }
 
+impl LogLine {
+    /// From what `Display` wrote, for lines that went through a place that keeps texts only.
+    pub fn read(text: &str) -> Option<Self> {
+        let (instance, rest) = text.split_once(" [")?;
+        let (status, rest) = rest.split_once(", ")?;
+        let (category, message) = rest.split_once("]: ")?;
+        let [instance, category, message] = [instance, category, message].map(str::to_owned);
+        Some(LogLine { instance, status: Status::read(status), category, message, is_remark: false })
+    }
+}
+
 /// Where the lines of FMUs go. Called from whatever thread an FMU logs on.
 #[derive(Clone)]
 pub struct Log(Arc<dyn Fn(LogLine) + Send + Sync>);
@@ -49,9 +60,7 @@ impl Log {
 
     /// Passes a line on.
     pub fn say(&self, line: LogLine) {
-        if let Some(keep) = COPY.get() {
-            keep(&line.to_string().replace('\n', " "));
-        }
+        keep_copy(&line.to_string().replace('\n', " "));
         (self.0)(line);
     }
 
@@ -93,6 +102,13 @@ type Keep = Box<dyn Fn(&str) + Send + Sync>;
 /// From now on lines of FMUs are also given to `keep`, as they will be in the log. Only the first call has an effect.
 pub fn copy_to(keep: impl Fn(&str) + Send + Sync + 'static) {
     let _ = COPY.set(Box::new(keep));
+}
+
+/// Gives a line to where it outlives the process, if there is such a place.
+pub(crate) fn keep_copy(line: &str) {
+    if let Some(keep) = COPY.get() {
+        keep(line);
+    }
 }
 
 impl Environment {
@@ -250,9 +266,11 @@ pub(crate) fn copy_text(text: *const c_char) -> String {
     printable(&String::from_utf8_lossy(&buffer[..end]))
 }
 
-/// Without characters that a terminal takes as orders: control characters other than line ends and tabs are written as escapes.
+/// Without characters that a terminal takes as orders: control characters other than line ends and tabs are written as escapes, and
+/// so is what turns the direction of writing around.
 pub fn printable(text: &str) -> String {
-    let harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    let turns = |c: char| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let harmless = |c: char| (!c.is_control() && !turns(c)) || c == '\n' || c == '\t';
     if text.chars().all(harmless) {
         return text.to_owned();
     }
@@ -312,5 +330,16 @@ mod tests {
         check("plain, größer\n\tnext", "plain, größer\n\tnext");
         check("\u{1b}[2Jgone", "\\u{1b}[2Jgone");
         check("a\u{9b}31mred\r", "a\\u{9b}31mred\\u{d}");
+        check("txt.\u{202e}exe", "txt.\\u{202e}exe");
+    }
+
+    #[test]
+    fn lines_are_read_back() {
+        for status in [Status::Ok, Status::Warning, Status::Fatal, Status::Pending, Status::Illegal(6)] {
+            let [instance, category, message] = ["plant", "wild, [1]", "x > 0]: no"].map(str::to_owned);
+            let line = LogLine { instance, status, category, message, is_remark: false };
+            assert_eq!(LogLine::read(&line.to_string()), Some(line));
+        }
+        assert_eq!(LogLine::read("no line of the log"), None);
     }
 }

@@ -105,23 +105,30 @@ impl Machine {
     /// about every second. Traps of exceptions are looked for in every 64th step.
     #[inline(always)]
     pub fn guards_step(&self) -> bool {
-        match self.unseen.get() {
-            0 => self.looks(),
-            unseen => {
-                self.unseen.set(unseen - 1);
-                false
-            }
-        }
+        // In place, and below zero when it is over: two instructions.
+        let (unseen, is_over) = self.unseen.get().overflowing_sub(1);
+        self.unseen.set(unseen);
+        is_over && self.looks()
     }
 
     #[cold]
     fn looks(&self) -> bool {
-        self.calls.restore_mode();
+        if self.calls.restore_mode() {
+            self.is_guarded.set(true);
+        }
         let guarded = self.guarded.get();
         self.guarded.set(guarded.saturating_sub(1));
         let is_guarded = guarded > 0 || self.is_guarded.get();
         self.unseen.set(if is_guarded { 0 } else { 63 });
         is_guarded
+    }
+
+    /// After a guarded step: where it traps exceptions, which no other look at the mode sees, all steps are guarded from now on.
+    pub fn restore_mode(&self) {
+        if self.calls.restore_mode() {
+            self.is_guarded.set(true);
+            self.unseen.set(0);
+        }
     }
 
     /// Says what the FMU changed for everybody, once of everything.

@@ -103,12 +103,7 @@ fn as_engine_variable(
     subsystem::Variable {
         name: element_name(&variable.name, element, lengths),
         causality: causality(variable),
-        kind: match variable.kind {
-            kind if kind.is_real() => ValueKind::Real,
-            Kind::Boolean => ValueKind::Boolean,
-            Kind::Enumeration => ValueKind::Enumeration,
-            _ => ValueKind::Integer,
-        },
+        kind: value_kind(variable.kind),
         unit: description.unit_of(variable),
         start: start_number(description, variable, element).unwrap_or(0.0),
         nominal: variable.nominal.map_or(1.0, f64::abs),
@@ -124,6 +119,30 @@ fn as_engine_variable(
         },
         description: variable.description.to_string(),
     }
+}
+
+/// What a numeric variable holds.
+fn value_kind(kind: Kind) -> ValueKind {
+    match kind {
+        kind if kind.is_real() => ValueKind::Real,
+        Kind::Boolean => ValueKind::Boolean,
+        Kind::Enumeration => ValueKind::Enumeration,
+        _ => ValueKind::Integer,
+    }
+}
+
+/// What each of two variables holds, in words, if the first one cannot feed the second one.
+pub fn unlike(from: &Variable, to: &Variable) -> Option<[String; 2]> {
+    let noun = |variable: &Variable| match packet_kind(variable) {
+        Some(packet) => packet.noun(),
+        None => value_kind(variable.kind).noun().to_owned(),
+    };
+    let fits = match (packet_kind(from), packet_kind(to)) {
+        (Some(a), Some(b)) => a.may_feed(&b),
+        (None, None) => value_kind(from.kind).may_feed(value_kind(to.kind)),
+        _ => false,
+    };
+    (!fits).then(|| [noun(from), noun(to)])
 }
 
 /// Adds a variable for the rest of every integer of 64 bits, and tells which: for every variable its rest.

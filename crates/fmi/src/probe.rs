@@ -58,7 +58,7 @@ pub fn probe(fmu: &Fmu, options: &Options, steps: bool) -> Probed {
 }
 
 fn try_out(fmu: &Fmu, options: &Options, steps: bool, probed: &mut Probed) -> Result<(), ProbeError> {
-    let mut subsystem = fmu.instantiate("probe", &options.unseen())?;
+    let mut subsystem = fmu.scratch(&fmu.file_name(), options)?;
     let variables = &subsystem.info().variables;
     let outputs = (0..variables.len()).filter(|&v| variables[v].causality == Causality::Output);
     let binding =

@@ -6,15 +6,25 @@
 /// Makes a call; where it does not return but unwinds, the process is aborted while the call is under way.
 #[inline(always)]
 pub(crate) fn returning<T>(call: impl FnOnce() -> T) -> T {
-    let unless_it_returns = Abort;
+    let call_is_made = MustReturn;
     let result = call();
-    std::mem::forget(unless_it_returns);
+    call_is_made.returned();
     result
 }
 
-struct Abort;
+/// A call that is under way. As a value rather than around a closure, which the compiler may leave as a function of its own: in every
+/// step that counts.
+#[must_use]
+pub(crate) struct MustReturn;
 
-impl Drop for Abort {
+impl MustReturn {
+    #[inline(always)]
+    pub fn returned(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for MustReturn {
     #[cold]
     fn drop(&mut self) {
         // A panic of our own passes: it is not the FMU's, and has its message.

@@ -85,6 +85,12 @@ impl Status {
         }
     }
 
+    /// From its name in the log.
+    pub(crate) fn read(name: &str) -> Self {
+        let all = (0..=PENDING).chain([MISSING, NOT_ALLOWED]).map(Status::from_code);
+        all.into_iter().find(|status| status.to_string() == name).unwrap_or(Status::Illegal(PENDING + 1))
+    }
+
     /// As the standard of this version names it.
     pub fn name(self, version: Version) -> String {
         let prefix = match version {

@@ -192,7 +192,11 @@ impl Stepper {
     /// No state before `t` will be set again.
     #[inline]
     pub fn is_final(&self, t: f64) -> bool {
-        !(self.has_snapshots || (self.engine_goes_back && t > self.saved_time))
+        // One question for most instances, which neither of both concerns.
+        if !(self.has_snapshots | self.engine_goes_back) {
+            return true;
+        }
+        !self.has_snapshots && t <= self.saved_time
     }
 
     /// Equal parts, each with the inputs at its middle.

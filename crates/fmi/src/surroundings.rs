@@ -1,4 +1,4 @@
-//! What FMUs share with each other and with the program around them: working folder, locale, handlers of signals, files. Some
+//! What FMUs share with each other and with the program around them: working folder, locale, handlers of signals, permissions, files. Some
 //! change it, and their neighbours would see it.
 
 use std::fmt;
@@ -17,6 +17,8 @@ pub enum Change {
     Faults,
     /// Signals are blocked; restored.
     Blocked,
+    /// Another mask of permissions of new files; restored.
+    Permissions,
     /// Files of ours are closed.
     Closed,
     /// Files may not grow any more.
@@ -44,6 +46,7 @@ impl fmt::Display for Change {
                  hidden or hang; `--call-timeout` ends that"
             }
             Change::Blocked => "blocks signals; restored",
+            Change::Permissions => "changes the permissions of new files (umask); restored",
             Change::Closed => "closes files of the process that are not its own",
             Change::FileSize => "limits the size of files of the process",
         })
@@ -106,6 +109,7 @@ mod unix {
         signals: [libc::sigaction; SIGNALS.len()],
         faults: [libc::sigaction; FAULTS.len()],
         blocked: libc::sigset_t,
+        permissions: libc::mode_t,
         file_size: libc::rlimit,
     }
 
@@ -118,6 +122,7 @@ mod unix {
                 signals: SIGNALS.map(handler),
                 faults: FAULTS.map(handler),
                 blocked: blocked(),
+                permissions: permissions(),
                 file_size: file_size(),
             }
         }
@@ -151,6 +156,10 @@ mod unix {
             if SIGNALS.iter().chain(&FAULTS).any(|&s| is_in(&now, s) != is_in(&self.blocked, s)) {
                 unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.blocked, std::ptr::null_mut()) };
                 changes.push(Change::Blocked);
+            }
+            if permissions() != self.permissions {
+                unsafe { libc::umask(self.permissions) };
+                changes.push(Change::Permissions);
             }
             if file_size().rlim_cur < self.file_size.rlim_cur {
                 // An upper limit cannot be raised again by everybody.
@@ -196,8 +205,12 @@ mod unix {
         }
     }
 
+    /// Whether signals have the same effect: the C library marks handlers that it sets, also where it puts the default one back, as
+    /// `system` does.
     fn same(a: &libc::sigaction, b: &libc::sigaction) -> bool {
-        a.sa_sigaction == b.sa_sigaction && a.sa_flags == b.sa_flags
+        /// `SA_RESTORER` of Linux.
+        const MARK: c_int = 0x0400_0000;
+        a.sa_sigaction == b.sa_sigaction && (a.sa_flags ^ b.sa_flags) & !MARK == 0
     }
 
     fn blocked() -> libc::sigset_t {
@@ -206,6 +219,16 @@ mod unix {
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, std::ptr::null(), set.as_mut_ptr());
             set.assume_init()
+        }
+    }
+
+    /// It can only be read by setting it; meanwhile new files are the user's alone.
+    fn permissions() -> libc::mode_t {
+        // Safety: always succeeds.
+        unsafe {
+            let mask = libc::umask(0o077);
+            libc::umask(mask);
+            mask
         }
     }
 
@@ -221,43 +244,63 @@ mod unix {
         limit
     }
 
-    static OURS: Mutex<Vec<libc::pollfd>> = Mutex::new(Vec::new());
+    /// A descriptor, and the device and the number of the file behind it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct Known {
+        fd: RawFd,
+        file: Option<(libc::dev_t, libc::ino_t)>,
+    }
 
-    fn ours() -> std::sync::MutexGuard<'static, Vec<libc::pollfd>> {
+    impl Known {
+        fn now(fd: RawFd) -> Self {
+            let mut status = MaybeUninit::<libc::stat>::zeroed();
+            // Safety: writes the status of a file; zeros are one, too.
+            let known = unsafe { libc::fstat(fd, status.as_mut_ptr()) } == 0;
+            // Safety: as above.
+            let status = unsafe { status.assume_init() };
+            Known { fd, file: known.then_some((status.st_dev, status.st_ino)) }
+        }
+    }
+
+    static OURS: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+
+    fn ours() -> std::sync::MutexGuard<'static, Vec<Known>> {
         OURS.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A file that nobody else may close, as long as this lives; it must live no longer than the file.
     #[derive(Debug)]
-    pub struct Protected(RawFd);
+    pub struct Protected(Known);
 
-    /// An FMU that closes this file is found out.
+    /// An FMU that closes this file is found out, and one that puts another file in its place.
     pub fn protect(file: &File) -> Protected {
-        let fd = file.as_raw_fd();
-        ours().push(libc::pollfd { fd, events: 0, revents: 0 });
-        Protected(fd)
+        let known = Known::now(file.as_raw_fd());
+        ours().push(known);
+        Protected(known)
+    }
+
+    impl Protected {
+        /// Whether the descriptor still leads to the same file.
+        pub fn is_intact(&self) -> bool {
+            Known::now(self.0.fd) == self.0
+        }
     }
 
     impl Drop for Protected {
         fn drop(&mut self) {
             let mut ours = ours();
-            if let Some(i) = ours.iter().position(|file| file.fd == self.0) {
+            if let Some(i) = ours.iter().position(|known| *known == self.0) {
                 ours.swap_remove(i);
             }
         }
     }
 
-    /// Whether all files of ours are open.
+    /// Whether all files of ours are open, and are those that they were.
     fn all_open() -> bool {
+        // Those that are not are told of once.
         let mut ours = ours();
-        if ours.is_empty() {
-            return true;
-        }
-        // Safety: so many entries, which the call fills in; it does not wait.
-        unsafe { libc::poll(ours.as_mut_ptr(), ours.len() as libc::nfds_t, 0) };
-        // Those that are closed are told of once.
         let before = ours.len();
-        ours.retain(|file| file.revents & libc::POLLNVAL == 0);
+        ours.retain(|known| Known::now(known.fd) == *known);
         ours.len() == before
     }
 
@@ -290,6 +333,9 @@ mod unix {
                 libc::pthread_sigmask(libc::SIG_SETMASK, &set, std::ptr::null_mut());
             });
             assert_eq!(changes, [Change::Blocked]);
+            // What another program is started with is put back by the C library itself.
+            let status = |command: &CStr| unsafe { libc::system(command.as_ptr()) };
+            assert_eq!(guard(|| status(c"true")), (0, vec![]));
             assert_eq!(guard(|| ()).1, []);
         }
     }
@@ -329,5 +375,12 @@ mod other {
     /// An FMU that closes this file is found out: not on this system.
     pub fn protect(_file: &File) -> Protected {
         Protected
+    }
+
+    impl Protected {
+        /// Not looked after on this system.
+        pub fn is_intact(&self) -> bool {
+            true
+        }
     }
 }

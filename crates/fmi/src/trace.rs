@@ -26,13 +26,15 @@ pub enum Call {
     Directional,
     GetState,
     SetState,
+    FreeState,
     Event,
     Terminate,
     Reset,
     Free,
+    Unload,
 }
 
-const ALL: [Call; 17] = [
+const ALL: [Call; 19] = [
     Call::Load,
     Call::Instantiate,
     Call::EnterInitialization,
@@ -46,13 +48,30 @@ const ALL: [Call; 17] = [
     Call::Directional,
     Call::GetState,
     Call::SetState,
+    Call::FreeState,
     Call::Event,
     Call::Terminate,
     Call::Reset,
     Call::Free,
+    Call::Unload,
 ];
 
 impl Call {
+    /// Whether it may be a part of a step: the step itself, and what is set, read, saved and handled around it.
+    fn is_of_step(self) -> bool {
+        !matches!(
+            self,
+            Call::Load
+                | Call::Instantiate
+                | Call::EnterInitialization
+                | Call::ExitInitialization
+                | Call::Terminate
+                | Call::Reset
+                | Call::Free
+                | Call::Unload
+        )
+    }
+
     /// The function, as the standard names it; loading is none of its functions.
     pub fn name(self, version: Version) -> &'static str {
         let names = match version {
@@ -62,6 +81,7 @@ impl Call {
         };
         match self {
             Call::Load => "dlopen",
+            Call::Unload => "dlclose",
             Call::Instantiate => names.instantiate,
             Call::EnterInitialization => names.enter,
             Call::ExitInitialization => names.exit,
@@ -74,6 +94,7 @@ impl Call {
             Call::Directional => names.directional,
             Call::GetState => names.get_state,
             Call::SetState => names.set_state,
+            Call::FreeState => names.free_state,
             Call::Event => names.event,
             Call::Terminate => names.terminate,
             Call::Reset => names.reset,
@@ -93,14 +114,16 @@ pub struct Slot {
     version: AtomicU32,
     /// 0: none is under way.
     call: AtomicU32,
-    /// How many calls there were.
+    /// How many calls there were; those of a plain step are one.
     count: AtomicU64,
-    /// Bits of the simulation time of the last step, in s.
+    /// Bits of the simulation time at which the last step began, in s; NaN before the first one.
     time: AtomicU64,
     /// The call that took files away from the process; 0: there was none.
     accused: AtomicU32,
     /// As `time`, at that call.
     accused_time: AtomicU64,
+    /// Not 0: a scratch instance.
+    scratch: AtomicU32,
     name: [AtomicU8; NAME],
 }
 
@@ -111,12 +134,25 @@ pub struct UnderWay {
     pub instance: String,
     /// The function, as the standard names it.
     pub call: &'static str,
-    /// Which of its calls it is: the same number means the same call.
+    /// Which of its calls it is: the same number and the same name mean the same call.
     pub count: u64,
-    /// Where the last step began, in s; 0 before the first one.
-    pub time: f64,
-    /// Whether it is a step.
+    /// Where the step that it belongs to began, in s; none for calls outside of steps.
+    pub time: Option<f64>,
+    /// Whether it is the step itself.
     pub is_step: bool,
+    /// Whether it is one of a scratch instance, before the run.
+    pub is_of_scratch: bool,
+}
+
+impl UnderWay {
+    /// When it was, as an addition to its name: empty or ` at t = …`.
+    pub fn when(&self) -> String {
+        match self.time {
+            Some(time) if self.is_step => format!(" at t = {time} s"),
+            Some(time) => format!(" of the step at t = {time} s"),
+            None => String::new(),
+        }
+    }
 }
 
 impl Slot {
@@ -143,8 +179,10 @@ impl Slot {
             instance: String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned(),
             call: call.name(version),
             count: self.count.load(Ordering::Relaxed),
-            time: f64::from_bits(time.load(Ordering::Relaxed)),
+            time: Some(f64::from_bits(time.load(Ordering::Relaxed)))
+                .filter(|t| call.is_of_step() && !t.is_nan()),
             is_step: call == Call::Step,
+            is_of_scratch: self.scratch.load(Ordering::Relaxed) != 0,
         })
     }
 
@@ -161,7 +199,8 @@ impl Slot {
         let end = (0..=NAME.min(name.len())).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
         let bytes = name[..end].bytes().chain(std::iter::repeat(0));
         self.name.iter().zip(bytes).for_each(|(slot, byte)| slot.store(byte, Ordering::Relaxed));
-        self.time.store(0, Ordering::Relaxed);
+        self.time.store(f64::NAN.to_bits(), Ordering::Relaxed);
+        self.scratch.store(0, Ordering::Relaxed);
         true
     }
 }
@@ -205,6 +244,7 @@ impl Slot {
             time: AtomicU64::new(0),
             accused: AtomicU32::new(0),
             accused_time: AtomicU64::new(0),
+            scratch: AtomicU32::new(0),
             name: [const { AtomicU8::new(0) }; NAME],
         };
         slot.show(image);
@@ -258,6 +298,13 @@ impl Trace {
         Trace(Marks(place.map(|i| &slots[i])))
     }
 
+    /// The instance is a scratch instance.
+    pub fn is_of_scratch(&self) {
+        if let Some(slot) = self.0.0 {
+            slot.scratch.store(1, Ordering::Relaxed);
+        }
+    }
+
     /// For calls in every step: not to be used after this is dropped.
     pub fn marks(&self) -> Marks {
         self.0
@@ -265,6 +312,15 @@ impl Trace {
 }
 
 impl Marks {
+    /// Of an instance that nobody looks at.
+    pub const NONE: Marks = Marks(None);
+
+    /// Itself, if somebody looks.
+    #[inline(always)]
+    pub fn seen(self) -> Option<Marks> {
+        self.0.map(|slot| Marks(Some(slot)))
+    }
+
     #[inline(always)]
     pub fn begin(self, call: Call) {
         if let Some(slot) = self.0 {
@@ -273,12 +329,27 @@ impl Marks {
         }
     }
 
+    /// As [`Marks::begin`], in the step that begins at `t`.
     #[inline(always)]
-    pub fn begin_step(self, t: f64) {
+    pub fn begin_at(self, call: Call, t: f64) {
+        self.step_at(t);
+        self.begin(call);
+    }
+
+    /// Another call follows the one that began, in the same step: they count as one.
+    #[inline(always)]
+    pub fn go_on(self, call: Call) {
+        if let Some(slot) = self.0 {
+            slot.call.store(call as u32, Ordering::Relaxed);
+        }
+    }
+
+    /// The calls that follow belong to the step that begins at `t`.
+    #[inline(always)]
+    pub fn step_at(self, t: f64) {
         if let Some(slot) = self.0 {
             slot.time.store(t.to_bits(), Ordering::Relaxed);
         }
-        self.begin(Call::Step);
     }
 
     #[inline(always)]
@@ -326,9 +397,14 @@ mod tests {
         let under_way = || slots.iter().find_map(Slot::under_way);
         let trace = Trace::new("plant", Version::Fmi2);
         assert_eq!(under_way(), None);
-        trace.marks().begin_step(0.25);
+        trace.marks().begin(Call::Set);
+        assert_eq!(under_way().unwrap().when(), "");
+        trace.marks().begin_at(Call::Step, 0.25);
         let found = under_way().unwrap();
-        assert_eq!((found.instance.as_str(), found.call, found.time), ("plant", "fmi2DoStep", 0.25));
+        assert_eq!((found.instance.as_str(), found.call, found.time), ("plant", "fmi2DoStep", Some(0.25)));
+        assert_eq!(found.when(), " at t = 0.25 s");
+        trace.marks().begin(Call::Get);
+        assert_eq!(under_way().unwrap().when(), " of the step at t = 0.25 s");
         trace.marks().end();
         assert_eq!(under_way(), None);
         assert_eq!(slots[0].accused(), None);

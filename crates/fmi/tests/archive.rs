@@ -122,6 +122,19 @@ fn entries_of_one_name_and_missing_descriptions_are_refused() {
         &integrator(&[("resources/a", b"1"), ("resources/a/b", b"2")]),
         &["duplicate entry `resources/a/b`"],
     );
+    // Two entries of the very same name: the reader of zip files shows the last one only, and it was taken without a word.
+    let path = integrator(&[("modelDescription.xmk", b"<other/>")]);
+    let bytes = std::fs::read(&path).unwrap();
+    let other = b"modelDescription.xmk";
+    let at: Vec<usize> = (0..bytes.len()).filter(|&i| bytes[i..].starts_with(other)).collect();
+    let mut twice = bytes.clone();
+    at.iter().for_each(|i| twice[i + other.len() - 1] = b'l');
+    std::fs::write(&path, twice).unwrap();
+    assert_eq!(at.len(), 2);
+    check(&path, &["duplicate entry `modelDescription.xml`"]);
+    // What comes before the zip file itself does not matter.
+    std::fs::write(&path, [b"#!/bin/sh\n", &bytes[..]].concat()).unwrap();
+    Fmu::open(&path).unwrap().load().unwrap();
 }
 
 #[test]

@@ -18,6 +18,27 @@ fn a_slave_runs() {
     assert_eq!(run(&mut s, &[3.0, 0.0], 2, 0.25).unwrap(), [0.0, 4.0]);
 }
 
+/// `canHandleEvents` was a finding, and that a slave needs its tool was told of FMI 2 and 3 only.
+#[test]
+fn tool_coupling_and_its_capabilities_are_read() {
+    let tool = |xml: &str| {
+        let xml = xml.replace("CoSimulation_StandAlone", "CoSimulation_Tool");
+        let more =
+            "canHandleEvents=\"true\" canRejectSteps=\"false\" canSignalEvents=\"true\" canHandleVariable";
+        let model =
+            "<Model entryPoint=\"fmu://model.mdl\" manualStart=\"true\" type=\"application/x-tool\"/>";
+        xml.replace("canHandleVariable", more)
+            .replace("</CoSimulation_Tool>", &format!("{model}</CoSimulation_Tool>"))
+    };
+    let fmu = Fmu::open(fmu_with("slave1", |xml| tool(&xml))).unwrap();
+    let description = fmu.description();
+    assert!(description.co_simulation.as_ref().unwrap().needs_execution_tool);
+    let findings: Vec<String> = description.findings.iter().map(ToString::to_string).collect();
+    assert!(findings.is_empty(), "{findings:?}");
+    let plain = Fmu::open(fmu_with("slave1", |xml| xml)).unwrap();
+    assert!(!plain.description().co_simulation.as_ref().unwrap().needs_execution_tool);
+}
+
 #[test]
 fn log_lines_find_their_instance() {
     let path = fmu_with("slave1", |xml| xml.replace("{slave}", "{other}"));

@@ -422,6 +422,11 @@ impl Reference {
     /// Kinetic and potential energy of all masses and springs, J.
     pub fn energy(&self) -> f64 {
         let [x1, x2, v1, v2] = self.x;
+        self.energy_of([x1, x2], [v1, v2])
+    }
+
+    /// The same energy in another state: positions and velocities of each force giver's mass and of the mass they pull at.
+    pub fn energy_of(&self, [x1, x2]: [f64; 2], [v1, v2]: [f64; 2]) -> f64 {
         let giver = 0.5 * self.case.giver.mass * v1 * v1
             + self.springs[0].energy(x1)
             + self.springs[1].energy(x2 - x1);

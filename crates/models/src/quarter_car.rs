@@ -494,6 +494,11 @@ impl Reference {
         self.stiffness * (self.x[0] - self.x[2]) + self.damper.force(self.x[1] - self.x[3])
     }
 
+    /// Displacements of the chassis and of the wheel, m.
+    pub fn positions(&self) -> [f64; 2] {
+        [self.x[0], self.x[2]]
+    }
+
     /// Velocity of the chassis, m/s.
     pub fn chassis_velocity(&self) -> f64 {
         self.x[1]

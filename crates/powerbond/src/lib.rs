@@ -74,14 +74,18 @@ pub mod system;
 mod assemble;
 pub mod check;
 pub mod suggest;
+pub mod convert;
 mod observe;
 pub mod results;
 mod session;
 pub mod verify;
 mod options;
+mod task;
 pub mod report;
+pub mod sweep;
 pub mod tune;
 pub mod stability;
+mod question;
 
 /// The README's code compiles.
 #[cfg(doctest)]
@@ -92,12 +96,15 @@ pub use assemble::{Assembled, Column, SharedLog, Timing};
 pub use catalogue::Method;
 pub use check::Check;
 pub use error::{Collector, Error, Failure, Place, Problem, Problems};
+pub use glob::fits;
 pub use observe::{
     ENERGY, Expected, Forecast, Foreseen, JUMPS, RESULTS, Reach, RealTime, Row, TABLES, Tables,
 };
-pub use options::{RunOptions, run};
+pub use options::{RunOptions, Samples, run};
 pub use powerbond_core as core;
 pub use powerbond_fmi as fmi;
 pub use powerbond_models as models;
-pub use session::{Concluded, Done, Ledger, Output, Saved, Session, State};
-pub use system::{Connect, Port, System, SystemBuilder, Verify};
+pub use question::Question;
+pub use session::{Columns, Concluded, Done, Ledger, Output, Saved, Session, State};
+pub use system::{Connect, OwnStepsBy, Port, System, SystemBuilder, Verify};
+pub use task::{Described, Task, keep_open};

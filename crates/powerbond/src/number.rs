@@ -13,6 +13,15 @@ pub fn short(x: f64) -> String {
     }
 }
 
+/// Four digits: `12.35`, `8.227e56`.
+pub fn short4(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return short(x);
+    }
+    // What is rounded as text is the nearest number with these digits; a product with a power of ten is not.
+    format!("{x:.3e}").parse().map_or_else(|_| short(x), short)
+}
+
 /// `0.42 %`, with two digits.
 pub fn percent(share: f64) -> String {
     let x = 100.0 * share;
@@ -20,7 +29,7 @@ pub fn percent(share: f64) -> String {
         return format!("{x} %");
     }
     let magnitude = x.abs().log10().floor() as i32;
-    if magnitude < -4 {
+    if !(-4..6).contains(&magnitude) {
         return format!("{x:.1e} %");
     }
     let decimals = (1 - magnitude).max(0) as usize;
@@ -85,7 +94,7 @@ pub fn duration(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, percent, share, short, size};
+    use super::{duration, percent, share, short, short4, size};
 
     #[test]
     fn very_large_and_very_small_numbers_have_exponents() {
@@ -99,6 +108,9 @@ mod tests {
         ] {
             assert_eq!(short(x), text);
         }
+        for (x, text) in [(12.3456, "12.35"), (8.226999999999999e56, "8.227e56"), (-0.0, "-0"), (3.0, "3")] {
+            assert_eq!(short4(x), text);
+        }
     }
 
     #[test]
@@ -111,6 +123,8 @@ mod tests {
         assert_eq!(percent(0.00421), "0.42 %");
         assert_eq!(percent(0.5), "50 %");
         assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(9999.0), "999900 %");
+        assert_eq!(percent(9.6760638449673e53), "9.7e55 %");
     }
 
     #[test]

@@ -6,14 +6,15 @@ use crate::results::{Contents, Summary, Wanted};
 use crate::scenario::Scenario;
 use crate::session::{Done, Output};
 use crate::source::{At, Place};
-use crate::system::{SignalSpec, SimulatorSpec, System, Verify};
+use crate::system::{SignalSpec, SimulatorSpec, System, Verify, with_mappings};
 use crate::table::Format;
 use crate::verify;
 use powerbond_core::observe::NoObserver;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// What the command line or a program may change; it overrides the file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunOptions {
     /// Start of the run, in s.
     pub begin_time: Option<f64>,
@@ -33,8 +34,11 @@ pub struct RunOptions {
     pub method: Option<PathBuf>,
     /// `subsystem.parameter=value` or `method.knob=value`; overrides `params`.
     pub set: Vec<String>,
-    /// Parameter files (SSP's `.ssv`); later ones override earlier ones.
+    /// Parameter files (SSP's `.ssv`), each with its mapping (`.ssm`) behind it; later ones override earlier ones.
     pub params: Vec<PathBuf>,
+    /// Of the parameter sets in a structure of SSP, only those of this name count.
+    #[serde(default)]
+    pub parameter_set: Option<String>,
     /// A scenario: what happens to variables at known times.
     pub scenario: Option<PathBuf>,
     /// Seconds of the run per second of wall-clock time; `None`: as fast as it goes.
@@ -45,6 +49,10 @@ pub struct RunOptions {
     pub tolerance: Option<f64>,
     /// A CSV file whose columns feed inputs.
     pub input: Option<PathBuf>,
+    /// Samples that inputs follow; they override those of `input`.
+    pub samples: Vec<Samples>,
+    /// Record what fits these patterns, instead of what the system says.
+    pub record: Option<Vec<String>>,
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
     /// Write the jumps of inputs, too.
@@ -63,14 +71,28 @@ pub struct RunOptions {
     pub error: Option<f64>,
 }
 
+/// What an input follows: straight lines between samples where it is continuous, else the last one holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Samples {
+    /// `subsystem.input`, or just `input` where there is one subsystem.
+    pub input: String,
+    /// In s, increasing; two of the same time are a discontinuity.
+    pub times: Vec<f64>,
+    /// As many as there are times.
+    pub values: Vec<f64>,
+}
+
 impl RunOptions {
     /// The system with these options applied.
     pub fn apply(&self, system: &System) -> Result<System, Error> {
-        let mut system = system.clone();
-        for file in &self.params {
-            let notes = system.set_from(file, false)?;
+        let mut system = match &self.parameter_set {
+            Some(name) => system.with_parameter_set(name)?,
+            None => system.clone(),
+        };
+        for (file, mapping) in with_mappings(&self.params)? {
+            let notes = system.set_from(file, mapping.map(|m| &**m), false)?;
             system.notes.extend(notes);
-            system.simulation.params.push(file.clone());
+            system.simulation.params.extend([Some(file), mapping].into_iter().flatten().cloned());
         }
         if let Some(file) = &self.method {
             system.method_from(file)?;
@@ -81,7 +103,19 @@ impl RunOptions {
         if let Some(file) = &self.input {
             system.feed_from(file)?;
         }
-        let given = |value: f64, option: &str| At::option(value, format!("{option} {value}"));
+        for Samples { input, times, values } in &self.samples {
+            system.feed(input, times, values)?;
+        }
+        if let Some(patterns) = &self.record {
+            let pattern = |text: &String| At::option(text.clone(), format!("--record {text}"));
+            system.record.variables = Some(patterns.iter().map(pattern).collect());
+        }
+        let given = |value: f64, option: &str| {
+            // As one types it: no 300 zeros.
+            let is_plain = value == 0.0 || (1e-5..1e16).contains(&value.abs());
+            let typed = if is_plain { value.to_string() } else { format!("{value:e}") };
+            At::option(value, format!("{option} {typed}"))
+        };
         if let Some(t) = self.begin_time {
             system.simulation.start = given(t, "--begin-time");
         }
@@ -158,29 +192,31 @@ impl RunOptions {
             },
             output: system.record.file.clone(),
             report: false,
-            reads: reads(system),
+            reads: system.files(),
             overwrite: self.overwrite,
         }
     }
 }
 
-/// The files that a run of `system` reads.
-fn reads(system: &System) -> Vec<PathBuf> {
-    let mut files = system.simulation.params.clone();
-    files.extend(system.scenario.as_ref().and_then(|scenario| scenario.file.clone()));
-    // A system without a text is made of a single FMU.
-    files.extend(system.source().map(|source| source.path().to_owned()));
-    for spec in &system.subsystems {
-        if let SimulatorSpec::Fmu(path, _) = &spec.simulator {
-            files.push(system.folder().join(&path.value));
+impl System {
+    /// The files that a run of it reads.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut files = self.simulation.params.clone();
+        files.extend(self.scenario.as_ref().and_then(|scenario| scenario.file.clone()));
+        // A system without a text is made of a single FMU.
+        files.extend(self.source().map(|source| source.path().to_owned()));
+        for spec in &self.subsystems {
+            if let SimulatorSpec::Fmu(path, _) = &spec.simulator {
+                files.push(self.folder().join(&path.value));
+            }
         }
-    }
-    for (_, signal) in &system.inputs {
-        if let SignalSpec::Table { file, .. } = signal {
-            files.push(system.folder().join(&file.value));
+        for (_, signal) in &self.inputs {
+            if let SignalSpec::Table { file, .. } = signal {
+                files.push(self.folder().join(&file.value));
+            }
         }
+        files
     }
-    files
 }
 
 /// A name that is safe as a folder.

@@ -11,7 +11,7 @@ use crate::results::{
     BondSummary, EnergySummary, LOG, Origin, RunFolder, SUMMARY, Summary, VerdictSummary, Verification,
     Wanted, exceeded,
 };
-use crate::system::{SimulatorSpec, System};
+use crate::system::{SimulatorSpec, System, Verify};
 use crate::table::Backups;
 use powerbond_core::network::{NameIndex, VariableName};
 use powerbond_core::observe::verdict::Verdict;
@@ -36,6 +36,8 @@ pub struct Output {
     /// Sees every row of results while the run goes on: time, then the recorded variables in the order of
     /// [`Session::columns`]. It may stop the run.
     pub rows: Option<Row>,
+    /// Called with the names of the columns before the first row.
+    pub columns: Option<Columns>,
     /// Keeps rows that are not in their files yet where they outlive the process.
     pub backups: Option<Arc<dyn Backups>>,
     /// Called with everything that should be known before the run.
@@ -45,6 +47,9 @@ pub struct Output {
     /// Called once results are complete, before subsystems are told that the run has ended.
     pub concluded: Option<Concluded>,
 }
+
+/// Sees the names of the columns: `time`, then the recorded variables.
+pub type Columns = Box<dyn FnOnce(Vec<String>) + Send>;
 
 /// Sees the warnings of before a run.
 pub type Opened = Box<dyn FnOnce(&[String]) + Send>;
@@ -58,6 +63,7 @@ impl Default for Output {
             memory: true,
             folder: None,
             rows: None,
+            columns: None,
             backups: None,
             opened: None,
             foreseen: None,
@@ -107,6 +113,7 @@ pub struct Saved {
     own: Vec<Option<Sums>>,
     recorder: Mark,
     pending: Disturbance,
+    set: Vec<(usize, f64)>,
     state: State,
 }
 
@@ -145,10 +152,20 @@ pub struct Done {
 impl Done {
     /// It was verified: from now on this is what the verdict says.
     pub(crate) fn verified(&mut self, system: &System, verification: Verification) {
-        self.summary.verdict.verify(&system.verdict.limits, &verification);
+        self.summary.verdict.verify(system, &verification);
         self.summary.verification = Some(verification);
         self.summary.exceeded = exceeded(system, &self.summary.verdict, &self.summary.bonds);
         self.verdict = self.summary.verdict.clone();
+    }
+
+    /// Says in the summary on disk that it is not verified yet: if the finer run takes the process along, that stays.
+    pub(crate) fn about_to_be_verified(&self, system: &System, by: Verify) -> Result<(), Error> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let open = Verification::open(by);
+        let mut summary = self.summary.clone();
+        summary.verdict.verify(system, &open);
+        summary.verification = Some(open);
+        write_summary(folder, &summary)
     }
 
     /// Writes the summary again, where it is written.
@@ -181,6 +198,8 @@ pub struct Session {
     outside: Option<std::path::PathBuf>,
     phase: Phase,
     pending: Disturbance,
+    /// Inputs that were set, and to what.
+    set: Vec<(usize, f64)>,
     error: Option<Error>,
     /// What an FMU changed for everybody in some step; restored.
     changes: Vec<Change>,
@@ -222,9 +241,12 @@ impl System {
 impl Session {
     /// Makes everything that a run needs; nothing is initialized yet.
     pub fn open(system: &System, output: Output) -> Result<Self, Error> {
-        let Output { memory, folder, rows, backups, opened, foreseen, concluded } = output;
+        let Output { memory, folder, rows, columns, backups, opened, foreseen, concluded } = output;
         folder.as_ref().map_or(Ok(()), Wanted::check)?;
         let mut assembled = system.assemble()?;
+        if let Some(why) = powerbond_fmi::scratch::forbidden() {
+            assembled.warnings.push(format!("no FMU is tried out: {why}. What only that finds is not known"));
+        }
         let folder = folder.as_ref().map(RunFolder::claim).transpose()?;
         assembled.warnings.extend(folder.iter().flat_map(RunFolder::warnings).cloned());
         let places = folder.as_ref().map(|folder| Places {
@@ -259,6 +281,7 @@ impl Session {
             assembled,
             phase: Phase::Ready,
             pending: Disturbance::default(),
+            set: Vec::new(),
             error: None,
             changes: Vec::new(),
             seconds: 0.0,
@@ -270,6 +293,10 @@ impl Session {
         session.told = session.warnings();
         if let Some(see) = opened {
             see(&session.told);
+        }
+        if let Some(see) = columns {
+            let names = session.columns().map(ToString::to_string);
+            see(std::iter::once("time".to_owned()).chain(names).collect());
         }
         Ok(session)
     }
@@ -314,12 +341,14 @@ impl Session {
     /// Runs up to `t`, in s, where a step ends: unlike [`Session::run_until`] this changes the steps. Where a subsystem steps in
     /// multiples of its own step only, the next one ends the step; the time that was reached is [`Session::time`].
     pub fn land_on(&mut self, t: f64) -> Result<State, Error> {
+        let t = self.land_at(t)?;
+        self.run_until(t)
+    }
+
+    /// Plans a step to end at `t`, in s, without making it; where it will end, which is now if that is `t` up to round-off.
+    pub fn land_at(&mut self, t: f64) -> Result<f64, Error> {
         self.start()?;
-        if self.time() >= t {
-            return self.state_or_error();
-        }
-        let t = self.assembled.engine.land_at(t);
-        self.guarded(&mut NoObserver, |now| now < t)
+        Ok(if self.time() >= t { t } else { self.assembled.engine.land_at(t) })
     }
 
     /// Runs to the end.
@@ -377,7 +406,14 @@ impl Session {
         if self.start_with(observer)? != State::Running {
             return self.state_or_error();
         }
-        let pending = std::mem::take(&mut self.pending);
+        let mut pending = std::mem::take(&mut self.pending);
+        // A program may say the same before every step: that is no event.
+        let inputs = self.assembled.engine.inputs();
+        pending.inputs.retain(|new| !(self.set.contains(new) && inputs[new.0] == new.1));
+        for (input, value) in &pending.inputs {
+            self.set.retain(|(other, _)| other != input);
+            self.set.push((*input, *value));
+        }
         let flow = self.timed(observer, |engine, watch| {
             if !pending.is_empty() && engine.disturb(&pending, watch)? == Flow::Stop {
                 return Ok(Flow::Stop);
@@ -575,7 +611,7 @@ impl Session {
     }
 
     /// Gives an input that no output feeds, or a tunable parameter, another value from now on. All that is set between two steps is
-    /// one event; an input that follows a signal stops following it.
+    /// one event; an input that follows a signal stops following it. Saying the same again is no event.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), Error> {
         let fail = |message: String| Err(Error::input(None, message));
         match self.state_or_error()? {
@@ -667,6 +703,7 @@ impl Session {
             own: self.assembled.own.iter().map(|own| own.as_ref().map(OwnSteps::copy)).collect(),
             recorder: self.recorder.mark(),
             pending: self.pending.clone(),
+            set: self.set.clone(),
             state: self.state(),
         })
     }
@@ -684,6 +721,7 @@ impl Session {
         }
         self.recorder.go_back(&saved.recorder);
         self.pending = saved.pending.clone();
+        self.set = saved.set.clone();
         self.phase = Phase::Begun(saved.state);
         self.error = None;
         Ok(())

@@ -82,10 +82,10 @@ impl Dice {
     }
 }
 
-/// Some damage: bytes, pieces that are removed, doubled or repeated, odd words.
-fn damage(seed: &str, dice: &mut Dice) -> Vec<u8> {
+/// Some damage, `most` times or less: bytes, pieces that are removed, doubled or repeated, odd words.
+fn damage(seed: &str, most: usize, dice: &mut Dice) -> Vec<u8> {
     let mut bytes = seed.as_bytes().to_vec();
-    for _ in 0..=dice.below(5) {
+    for _ in 0..=dice.below(most) {
         let at = dice.below(bytes.len());
         let length = dice.below(32).min(bytes.len() - at);
         let piece = bytes[at..at + length].to_vec();
@@ -106,12 +106,22 @@ fn damage(seed: &str, dice: &mut Dice) -> Vec<u8> {
 
 /// Reads every mutation; how many were accepted and refused.
 fn check(name: &str, seeds: &[&str], read: impl Fn(&PathBuf) -> Result<(), Error>) -> (u64, u64) {
+    check_damaged(5, name, seeds, read)
+}
+
+/// The same with at most so many damages: a text in which nearly every character counts bears few.
+fn check_damaged(
+    most: usize,
+    name: &str,
+    seeds: &[&str],
+    read: impl Fn(&PathBuf) -> Result<(), Error>,
+) -> (u64, u64) {
     let path = std::env::temp_dir().join(format!("powerbond-fuzz-{}-{name}", std::process::id()));
     let mut dice = Dice(0x5EED_0F0F_1234_5677);
     let (mut accepted, mut refused) = (0, 0);
     for round in 0..ROUNDS {
         for seed in seeds {
-            let bytes = if round == 0 { seed.as_bytes().to_vec() } else { damage(seed, &mut dice) };
+            let bytes = if round == 0 { seed.as_bytes().to_vec() } else { damage(seed, most, &mut dice) };
             std::fs::write(&path, &bytes).unwrap();
             let begun = Instant::now();
             let text = || String::from_utf8_lossy(&bytes).into_owned();
@@ -157,6 +167,79 @@ fn damaged_tables_of_killed_runs_are_read_or_refused() {
 #[test]
 fn damaged_parameter_sets_are_read_or_refused() {
     let system = System::parse("system.toml", SYSTEM).unwrap();
-    let counts = check("set.ssv", SETS, |path| system.clone().set_from(path, false).map(drop));
+    let counts = check("set.ssv", SETS, |path| system.clone().set_from(path, None, false).map(drop));
+    both_are_frequent(counts);
+}
+
+/// An FMU that is described only, beside the damaged files; its name in them.
+fn described_fmu() -> String {
+    let name = format!("powerbond-fuzz-{}-a.fmu", std::process::id());
+    let folder = std::env::temp_dir().join(&name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let description = include_str!("../../fmi/tests/fmus/integrator2.xml");
+    std::fs::write(folder.join("modelDescription.xml"), description).unwrap();
+    name
+}
+
+const STRUCTURE: &str = r##"<?xml version="1.0"?>
+<ssd:SystemStructureDescription xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"
+  xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon" xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues"
+  xmlns:ssm="http://ssp-standard.org/SSP1/SystemStructureParameterMapping" version="1.0" name="s">
+<ssd:System name="s">
+<ssd:ParameterBindings><ssd:ParameterBinding prefix="n."><ssd:ParameterValues><ssv:ParameterSet version="1.0" name="p"><ssv:Parameters>
+<ssv:Parameter name="k"><ssv:Real value="2" unit="1"/></ssv:Parameter></ssv:Parameters></ssv:ParameterSet></ssd:ParameterValues>
+<ssd:ParameterMapping><ssm:ParameterMapping version="1.0"><ssm:MappingEntry source="n.k" target="n.b.k"><ssc:LinearTransformation factor="2"/>
+</ssm:MappingEntry></ssm:ParameterMapping></ssd:ParameterMapping></ssd:ParameterBinding></ssd:ParameterBindings>
+<ssd:Elements><ssd:Component name="a" source="FMU"/>
+<ssd:Component name="m" source="#n"/>
+<ssd:System name="n" id="n"><ssd:Connectors><ssd:Connector name="v" kind="input"><ssc:Float64/><ssc:Dimension size="3"/></ssd:Connector><ssd:Connector name="u" kind="input"><ssc:Real unit="m/s"/></ssd:Connector></ssd:Connectors>
+<ssd:Elements><ssd:Component name="b" source="FMU"/></ssd:Elements>
+<ssd:Connections><ssd:Connection startConnector="u" endElement="b" endConnector="u"/></ssd:Connections></ssd:System></ssd:Elements>
+<ssd:Connections><ssd:Connection startElement="m" startConnector="v" endElement="a" endConnector="x" startIndices="2"/>
+<ssd:Connection startElement="a" startConnector="x" endElement="n" endConnector="u" suppressUnitConversion="true">
+<ssc:LinearTransformation factor="-1" offset="0.5"/></ssd:Connection></ssd:Connections></ssd:System>
+<ssd:DefaultExperiment startTime="0" stopTime="1"/>
+<ssd:Annotations><ssc:Annotation type="io.github.powerbond"><p:S xmlns:p="x">
+[simulation]
+step = 0.1
+</p:S></ssc:Annotation></ssd:Annotations>
+</ssd:SystemStructureDescription>
+"##;
+
+const OSP: &str = r#"<?xml version="1.0"?>
+<OspSystemStructure xmlns="http://opensimulationplatform.com/MSMI/OSPSystemStructure" version="0.1">
+<StartTime>0</StartTime><BaseStepSize>0.1</BaseStepSize><Algorithm>fixedStep</Algorithm>
+<Simulators><Simulator name="a" source="FMU" stepSize="0.2"><InitialValues><InitialValue variable="k"><Real value="2"/></InitialValue>
+</InitialValues></Simulator><Simulator name="b" source="FMU"/></Simulators>
+<Functions><Sum name="s" inputCount="2"/><VectorSum name="v" inputCount="2" dimension="1"/></Functions>
+<Connections><VariableConnection powerBond="w"><Variable simulator="a" name="x"/><Variable simulator="b" name="u"/></VariableConnection>
+<VariableConnection powerBond="w"><Variable simulator="b" name="x" causality="input"/><Variable simulator="a" name="u"/></VariableConnection>
+</Connections></OspSystemStructure>
+"#;
+
+const MAPPING: &str = r#"<ssm:ParameterMapping xmlns:ssm="http://ssp-standard.org/SSP1/SystemStructureParameterMapping"
+  xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon" version="1.0">
+<ssm:MappingEntry source="a.mass" target="b.mass"><ssc:LinearTransformation factor="2"/></ssm:MappingEntry>
+<ssm:MappingEntry source="x" target="y"><ssc:IntegerMappingTransformation><ssc:MapEntry source="1" target="2"/></ssc:IntegerMappingTransformation>
+</ssm:MappingEntry></ssm:ParameterMapping>
+"#;
+
+#[test]
+fn damaged_structures_are_read_or_refused() {
+    let fmu = described_fmu();
+    for (name, seed) in [("s.ssd", STRUCTURE), ("o.xml", OSP)] {
+        let seed = seed.replace("FMU", &fmu);
+        both_are_frequent(check_damaged(2, name, &[&seed], |path| System::load(path).map(drop)));
+    }
+}
+
+#[test]
+fn damaged_mappings_are_read_or_refused() {
+    let set = std::env::temp_dir().join(format!("powerbond-fuzz-{}-empty.ssv", std::process::id()));
+    std::fs::write(&set, "<ParameterSet><Parameters/></ParameterSet>").unwrap();
+    let system = System::parse("system.toml", SYSTEM).unwrap();
+    let counts =
+        check("names.ssm", &[MAPPING], |path| system.clone().set_from(&set, Some(path), false).map(drop));
+    std::fs::remove_file(&set).unwrap();
     both_are_frequent(counts);
 }

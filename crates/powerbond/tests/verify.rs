@@ -1,7 +1,7 @@
 //! Is the error that a run is said to have the one that it has? Verified runs, own steps, and errors that are asked for.
 
 use powerbond::core::observe::NoObserver;
-use powerbond::{Done, Output, System, Verify, verify};
+use powerbond::{Done, Output, OwnStepsBy, System, Verify, verify};
 
 /// Two masses and three springs; the parameters of each subsystem end with `solver`, the simulation with `[method]`.
 fn oscillator(solver: &str, step: f64, method: &str) -> System {
@@ -108,11 +108,68 @@ fn probes_of_accurate_subsystems_find_nothing_and_change_nothing() {
         probed.verdict.reasons
     );
     let mut plain = oscillator(ACCURATE, 1e-3, "hold = 1");
-    plain.verdict.own_steps = false;
+    plain.verdict.own_steps = OwnStepsBy::Nothing;
     let plain = run(plain, None);
     let bits = |done: &Done| done.table.columns.iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&probed), bits(&plain));
     assert!(plain.verdict.reasons.iter().any(|r| r.code == "own_not_covered"));
+}
+
+/// The same models, which now cannot be restored: nothing can be probed, and a good word was the best that could be said. That their
+/// outputs depend on the length of steps shows before the run; a twin finds what probes find, and changes no bit of the results.
+#[test]
+fn a_twin_shows_own_steps_of_what_cannot_be_restored() {
+    const BARE: &str = "input_derivatives = 0, restore = \"no\"";
+    let bits = |done: &Done| done.table.columns.iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let seen_by = |by: OwnStepsBy, solver: &str, method: &str| {
+        let mut system = oscillator(solver, 1e-3, method);
+        system.verdict.own_steps = by;
+        run(system, None)
+    };
+    let plain = seen_by(OwnStepsBy::Nothing, BARE, "hold = 1");
+    let open = plain.verdict.reasons.iter().find(|r| r.code == "own_not_covered").expect("it is said");
+    assert!(open.text.contains("own_steps = \"twin\"") && open.advice.contains("--verify"), "{open:?}");
+    assert_eq!(plain.verdict.error.own, None);
+
+    for by in [OwnStepsBy::Needed, OwnStepsBy::Twin] {
+        let seen = seen_by(by, BARE, "hold = 1");
+        assert_eq!(bits(&seen), bits(&plain));
+        let reasons = &seen.verdict.reasons;
+        assert!(!reasons.iter().any(|r| r.code == "own_not_covered"), "{reasons:?}");
+        let error = true_errors(&seen).into_iter().map(|(_, e)| e).fold(0.0, f64::max);
+        let own = seen.verdict.error.own.expect("compared");
+        assert!(error > 0.05 && own > error / 15.0 && own < 6.0 * error, "own {own}, true {error}");
+        assert!(reasons.iter().any(|r| r.code == "own_step" && r.text.contains("twin")), "{reasons:?}");
+        assert_ne!(seen.verdict.word, "trustworthy");
+    }
+
+    // Of an accurate one there is nothing to say, and the default method takes the same steps.
+    const GOOD: &str = "integrator = \"accurate\", restore = \"no\"";
+    let auto = "kind = \"auto\"\ntolerance = 1e-3";
+    let [good, alone] = [OwnStepsBy::Twin, OwnStepsBy::Needed].map(|by| seen_by(by, GOOD, auto));
+    assert_eq!(bits(&good), bits(&alone));
+    assert!(good.verdict.error.own.expect("compared") < 1e-4, "{:?}", good.verdict.error);
+    let open = alone.verdict.reasons.iter().find(|r| r.code == "own_not_covered").expect("it is said");
+    assert!(open.text.contains("showed nothing before it"), "{open:?}");
+}
+
+/// Errors of symplectic steps come and go, and probes can only bound what adds up: the estimate was hundreds of times the error.
+#[test]
+fn a_twin_beside_probes_tells_how_much_of_their_bound_adds_up() {
+    let seen_by = |by: OwnStepsBy| {
+        let mut system = oscillator("input_derivatives = 2", 1e-3, "kind = \"auto\"\ntolerance = 1e-3");
+        system.simulation.step = None;
+        system.verdict.own_steps = by;
+        run(system, None)
+    };
+    let [probed, twinned] = [OwnStepsBy::Needed, OwnStepsBy::Twin].map(seen_by);
+    let bits = |done: &Done| done.table.columns.iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&probed), bits(&twinned), "it changes nothing");
+    let error = true_errors(&probed).into_iter().map(|(_, e)| e).fold(0.0, f64::max);
+    let [bound, own] = [&probed, &twinned].map(|done| done.verdict.error.own.expect("seen"));
+    assert!(bound > 10.0 * error, "0.3 S1 {bound}, true {error}");
+    assert!(own < 6.0 * error && own > error / 15.0, "{own}, true {error}");
+    assert_eq!((probed.verdict.word, twinned.verdict.word), ("check", "trustworthy"));
 }
 
 #[test]

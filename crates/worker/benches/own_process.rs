@@ -15,7 +15,7 @@ const STEPS: usize = 100_000;
 const H: f64 = 1e-4;
 
 fn main() {
-    if let Some(code) = powerbond_worker::serve(std::env::args_os()) {
+    if let Some(code) = powerbond_worker::serve(&std::env::args_os().skip(1).collect::<Vec<_>>()) {
         powerbond::fmi::process::leave(code);
     }
     println!("µs per step, of {STEPS} steps; load of the machine {}", load());

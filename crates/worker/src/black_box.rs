@@ -1,8 +1,9 @@
 //! Memory that supervisor and worker share: what a worker was doing is there after its death.
 
+use crate::ring::Ring;
 use powerbond::fmi::trace::{Slot, UnderWay};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// Instances whose calls are seen. More than that run, too, but are not named when they fail.
 const SLOTS: usize = 4096;
@@ -12,16 +13,32 @@ pub(crate) const TABLES: usize = 4;
 const WORDS: usize = 8 << 20;
 
 /// Words for the lines that FMUs log: 1 MB.
-const LOG: usize = 1 << 17;
+pub(crate) const LOG: usize = 1 << 17;
 
 /// The memory. Atomics only: both processes may look at any time.
 #[repr(C)]
 pub struct Layout {
+    seal: AtomicU64,
     head: Head,
     pub(crate) tables: [TableHead; TABLES],
+    second_seal: AtomicU64,
     slots: [Slot; SLOTS],
+    /// Lines that FMUs log.
+    log: Ring<LOG>,
     words: [AtomicU64; WORDS],
+    /// Where results are, once more and far from the rest.
+    folder: SecondCopy,
 }
+
+/// A path that is no longer than systems allow, and its length in bytes.
+#[repr(C)]
+struct SecondCopy {
+    bytes: AtomicU64,
+    path: [AtomicU8; 4096],
+}
+
+/// What nobody changes: an FMU that writes over it has written over more.
+const SEAL: u64 = 0x706F_7765_7262_6F6E;
 
 #[repr(C)]
 struct Head {
@@ -43,9 +60,8 @@ struct Head {
     steps: AtomicU64,
     /// Words that are in use.
     used: AtomicU64,
-    /// Bytes of lines that FMUs logged, and the words of the ring that holds the last ones.
-    logged: AtomicU64,
-    log: AtomicU64,
+    /// Stdout of the worker is a pipe that the supervisor can read, too.
+    has_words: AtomicU32,
     folder: Piece,
     /// What people should know while the run goes on; whole once `notices` is 1.
     notice: Piece,
@@ -131,6 +147,16 @@ impl BlackBox {
         &self.0.slots
     }
 
+    /// From now on it is seen whether something is written over it that is not meant for it.
+    pub(crate) fn seal(&self) {
+        [&self.0.seal, &self.0.second_seal].iter().for_each(|seal| seal.store(SEAL, Ordering::Relaxed));
+    }
+
+    /// Whether what is in it can be believed.
+    pub(crate) fn is_intact(&self) -> bool {
+        [&self.0.seal, &self.0.second_seal].iter().all(|seal| seal.load(Ordering::Relaxed) == SEAL)
+    }
+
     /// How far the run is; nothing before it has begun.
     pub fn progress(&self) -> Option<Progress> {
         let head = &self.0.head;
@@ -189,7 +215,20 @@ impl BlackBox {
     }
 
     pub(crate) fn set_folder(&self, folder: &std::path::Path) {
-        self.write(&self.0.head.folder, folder.as_os_str().as_encoded_bytes());
+        let bytes = folder.as_os_str().as_encoded_bytes();
+        self.write(&self.0.head.folder, bytes);
+        let copy = &self.0.folder;
+        if bytes.len() <= copy.path.len() {
+            copy.path.iter().zip(bytes).for_each(|(to, byte)| to.store(*byte, Ordering::Relaxed));
+            copy.bytes.store(bytes.len() as u64, Ordering::Release);
+        }
+    }
+
+    /// As [`BlackBox::folder`], from the second copy: the first one cannot be believed.
+    pub(crate) fn second_folder(&self) -> Option<PathBuf> {
+        let copy = &self.0.folder;
+        let bytes = usize::try_from(copy.bytes.load(Ordering::Acquire)).ok()?;
+        path_of(copy.path.get(..bytes)?.iter().map(|byte| byte.load(Ordering::Relaxed)).collect())
     }
 
     /// What people should know while the run goes on, once it was said.
@@ -222,44 +261,18 @@ impl BlackBox {
         fits
     }
 
-    /// Makes room for lines of FMUs; one thread at a time may add some from now on.
-    pub(crate) fn open_log(&self) {
-        if let Some(start) = self.take(LOG) {
-            self.0.head.log.store(1 + start as u64, Ordering::Relaxed);
-        }
+    /// Whether the supervisor can read what is printed, too.
+    pub(crate) fn has_words(&self) -> bool {
+        self.0.head.has_words.load(Ordering::Relaxed) != 0
     }
 
-    /// Adds a line; the oldest are lost when there is no more room.
-    pub(crate) fn log(&self, line: &str) {
-        let Some(ring) = self.log_words() else { return };
-        let mut at = self.0.head.logged.load(Ordering::Relaxed);
-        for &byte in line.as_bytes().iter().chain(b"\n") {
-            let (word, shift) = (&ring[(at as usize / 8) % LOG], 8 * (at % 8));
-            let others = word.load(Ordering::Relaxed) & !(0xFF << shift);
-            word.store(others | u64::from(byte) << shift, Ordering::Relaxed);
-            at += 1;
-        }
-        self.0.head.logged.store(at, Ordering::Release);
+    pub(crate) fn set_words(&self) {
+        self.0.head.has_words.store(1, Ordering::Relaxed);
     }
 
-    /// The lines of FMUs that are there; the first one says so if there were more.
-    pub(crate) fn logged(&self) -> Vec<String> {
-        let Some(ring) = self.log_words() else { return Vec::new() };
-        let end = self.0.head.logged.load(Ordering::Acquire);
-        let start = end.saturating_sub(8 * LOG as u64);
-        let byte = |at: u64| (ring[(at as usize / 8) % LOG].load(Ordering::Relaxed) >> (8 * (at % 8))) as u8;
-        let bytes: Vec<u8> = (start..end).map(byte).collect();
-        let text = String::from_utf8_lossy(&bytes);
-        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        if start > 0 {
-            lines[0] = "(earlier lines are lost)".to_owned();
-        }
-        lines
-    }
-
-    fn log_words(&self) -> Option<&'static [AtomicU64]> {
-        let start = self.0.head.log.load(Ordering::Relaxed).checked_sub(1)?;
-        Some(self.words(start, LOG)).filter(|words| words.len() == LOG)
+    /// Lines of FMUs; one thread at a time adds some.
+    pub(crate) fn log(&self) -> &'static Ring<LOG> {
+        &self.0.log
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -268,6 +281,16 @@ impl BlackBox {
 
     pub(crate) fn set_done(&self) {
         self.0.head.is_done.store(1, Ordering::Release);
+    }
+
+    /// For another run of the same worker, which has none under way.
+    pub(crate) fn renew(&self) {
+        let head = &self.0.head;
+        for number in [&head.stop, &head.reports, &head.code, &head.is_done, &head.runs, &head.notices] {
+            number.store(0, Ordering::Relaxed);
+        }
+        head.used.store(0, Ordering::Relaxed);
+        self.0.log.clear();
     }
 
     /// Takes words; nothing if there are not so many left.
@@ -304,14 +327,18 @@ impl BlackBox {
     }
 
     pub(crate) fn path(&self, piece: &Piece) -> Option<PathBuf> {
-        let bytes = self.read(piece);
-        if bytes.is_empty() {
-            return None;
-        }
-        #[cfg(unix)]
-        let path: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(bytes);
-        #[cfg(not(unix))]
-        let path: std::ffi::OsString = String::from_utf8_lossy(&bytes).into_owned().into();
-        Some(path.into())
+        path_of(self.read(piece))
     }
+}
+
+/// None where there is none.
+fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
+    if bytes.is_empty() {
+        return None;
+    }
+    #[cfg(unix)]
+    let path: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(bytes);
+    #[cfg(not(unix))]
+    let path: std::ffi::OsString = String::from_utf8_lossy(&bytes).into_owned().into();
+    Some(path.into())
 }

@@ -9,10 +9,7 @@ pub(crate) struct Suspects(pub Vec<UnderWay>);
 
 impl Suspects {
     pub fn text(&self, none: &str) -> String {
-        let one = |c: &UnderWay| {
-            let when = if c.is_step { format!(" at t = {} s", c.time) } else { String::new() };
-            format!("`{}`: `{}`{when}", c.instance, c.call)
-        };
+        let one = |c: &UnderWay| format!("`{}`: `{}`{}", c.instance, c.call, c.when());
         match self.0.as_slice() {
             [] => none.to_owned(),
             [call] => one(call),
@@ -25,7 +22,7 @@ impl Suspects {
             [call] => Failure {
                 subsystem: Some(call.instance.clone()),
                 call: Some(call.call.to_owned()),
-                time: call.is_step.then_some(call.time),
+                time: call.time,
                 ..failure
             },
             _ => failure,
@@ -44,7 +41,7 @@ pub(crate) fn how(status: ExitStatus) -> String {
             4 => ("SIGILL", "illegal instruction"),
             6 => ("SIGABRT", "abort, an uncaught C++ exception, a failed assertion or stack overflow"),
             7 => ("SIGBUS", "bus error"),
-            8 => ("SIGFPE", "arithmetic error"),
+            8 => ("SIGFPE", "arithmetic error, or a library that traps floating-point exceptions"),
             9 => ("SIGKILL", "killed from outside, or out of memory"),
             10 => ("SIGUSR1", "a signal for users"),
             11 => ("SIGSEGV", "segmentation fault or stack overflow"),

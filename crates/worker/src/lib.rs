@@ -21,19 +21,27 @@ mod os;
 #[path = "os_other.rs"]
 mod os;
 mod own;
+mod program;
+mod ring;
 mod rows;
+mod runs;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(not(target_os = "linux"))]
 #[path = "sandbox_other.rs"]
 mod sandbox;
 mod supervisor;
+mod sweep;
+mod words;
 mod worker;
 
 pub use black_box::{BlackBox, Progress};
 pub use own::{Program, Workers, serve};
+pub use program::{start_by, this_program};
+pub use runs::{Checked, Ended, Head, RowListener, Runner, Tables};
 pub use sandbox::{enter as enter_sandbox, is_possible as sandbox_is_possible};
-pub use supervisor::{Ending, Environment, Limits, Listener, attend, supervise};
+pub use supervisor::{Ending, Environment, Limits, Listener, Silent, attend, supervise};
+pub use sweep::{Pending, Prepared, Runners, Seen};
 pub use worker::{Report, Worker};
 
 /// Whether a supervisor started this process.

@@ -2,7 +2,7 @@
 
 use crate::black_box::Layout;
 use crate::own::Mailbox;
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, ftruncate, memfd_create};
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use rustix::process::{
@@ -11,7 +11,7 @@ use rustix::process::{
 };
 use rustix::thread::futex::{self, Timespec};
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -21,6 +21,9 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 pub const SUPPORTED: bool = true;
+
+/// Of memory that processes share.
+pub type Descriptor = OwnedFd;
 
 /// The program that runs now, also if its file was replaced.
 pub fn this_program() -> Command {
@@ -89,6 +92,51 @@ pub fn create<T: Shared>() -> io::Result<(OwnedFd, Mapping<T>)> {
     ftruncate(&fd, size_of::<T>() as u64)?;
     let mapping = map(fd.as_fd())?;
     Ok((fd, mapping))
+}
+
+/// All zero again. No other process may use it any more.
+pub fn clear<T: Shared>(fd: &OwnedFd) -> io::Result<()> {
+    ftruncate(fd, 0)?;
+    Ok(ftruncate(fd, size_of::<T>() as u64)?)
+}
+
+/// Whether processes that are started from now on get a descriptor.
+pub fn pass_on(fd: &OwnedFd, passed: bool) -> io::Result<()> {
+    let flags = fcntl_getfd(fd)?;
+    let flags = if passed { flags - FdFlags::CLOEXEC } else { flags | FdFlags::CLOEXEC };
+    Ok(fcntl_setfd(fd, flags)?)
+}
+
+/// Numbers in memory, for a process that opens them.
+pub struct Published(fs::File);
+
+impl Published {
+    /// The number of its descriptor.
+    pub fn number(&self) -> RawFd {
+        std::os::fd::AsRawFd::as_raw_fd(&self.0)
+    }
+}
+
+/// Puts columns one after the other into new memory.
+pub fn publish<'a>(columns: impl Iterator<Item = &'a [f64]>) -> io::Result<Published> {
+    let mut file = fs::File::from(memfd_create("powerbond-results", MemfdFlags::CLOEXEC)?);
+    let mut bytes = Vec::with_capacity(1 << 16);
+    for part in columns.flat_map(|column| column.chunks(1 << 13)) {
+        bytes.clear();
+        part.iter().for_each(|x| bytes.extend_from_slice(&x.to_ne_bytes()));
+        file.write_all(&bytes)?;
+    }
+    Ok(Published(file))
+}
+
+/// What a child process has published.
+pub fn open_of(id: u32, number: RawFd) -> io::Result<fs::File> {
+    fs::File::open(format!("/proc/{id}/fd/{number}"))
+}
+
+/// Reading from a pipe ends where it would have to wait, from now on.
+pub fn never_wait(pipe: &io::PipeReader) -> io::Result<()> {
+    Ok(fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?)
 }
 
 /// The number of a descriptor.
@@ -182,7 +230,11 @@ pub fn end_orphans() {
 }
 
 fn children() -> Vec<u32> {
-    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    children_of("self")
+}
+
+fn children_of(process: &str) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
     lists
         .flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
@@ -198,8 +250,19 @@ pub fn signal(id: u32, number: u8) {
     }
 }
 
-/// The memory that a process allocated and wrote to, in bytes.
+/// The memory that a process and those that it started allocated and wrote to, in bytes.
 pub fn memory(id: u32) -> Option<u64> {
+    let (mut all, mut next) = (vec![id], 0);
+    while let Some(id) = all.get(next) {
+        all.extend(children_of(&id.to_string()));
+        next += 1;
+    }
+    // Those that have ended meanwhile have none.
+    let own = memory_of(id)?;
+    Some(own + all[1..].iter().filter_map(|id| memory_of(*id)).sum::<u64>())
+}
+
+fn memory_of(id: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let kilobytes = |key: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(key))?;

@@ -12,12 +12,14 @@ pub const SUPPORTED: bool = false;
 /// Stands for the descriptor of memory that cannot be had.
 pub enum Never {}
 
+pub type Descriptor = Never;
+
 pub fn this_program() -> Command {
     Command::new(std::env::current_exe().unwrap_or_default())
 }
 
 /// What processes would share.
-pub trait Shared {}
+pub trait Shared: 'static {}
 
 impl Shared for Layout {}
 
@@ -46,6 +48,35 @@ pub fn create<T: Shared>() -> io::Result<(Never, Mapping<T>)> {
 
 pub fn number(fd: &Never) -> i32 {
     match *fd {}
+}
+
+pub fn clear<T: Shared>(fd: &Never) -> io::Result<()> {
+    match *fd {}
+}
+
+pub fn pass_on(fd: &Never, _passed: bool) -> io::Result<()> {
+    match *fd {}
+}
+
+/// Stands for numbers in memory that cannot be had.
+pub struct Published(Never);
+
+impl Published {
+    pub fn number(&self) -> i32 {
+        match self.0 {}
+    }
+}
+
+pub fn publish<'a>(_columns: impl Iterator<Item = &'a [f64]>) -> io::Result<Published> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub fn open_of(_id: u32, _number: i32) -> io::Result<std::fs::File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub fn never_wait(_pipe: &io::PipeReader) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 pub fn attach<T: Shared>(_number: i32) -> io::Result<Mapping<T>> {

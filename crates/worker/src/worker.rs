@@ -6,10 +6,20 @@ use crate::rows::Rings;
 use powerbond::core::observe::{Flow, Observer, StartView, StepReport};
 use powerbond::core::step::StepView;
 use powerbond::table::Backups;
+use powerbond::tune;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where a worker finds its black box: `<descriptor>:<id of the supervisor>`.
 pub(crate) const VARIABLE: &str = "POWERBOND_BLACK_BOX";
+/// In the environment of a worker and of the processes that it starts: no scratch instances are made, and why.
+pub(crate) const NO_SCRATCH: &str = "POWERBOND_NO_SCRATCH";
+
+/// Does as the environment says.
+pub(crate) fn obey() {
+    if let Ok(why) = std::env::var(NO_SCRATCH) {
+        powerbond::fmi::scratch::forbid(why);
+    }
+}
 
 /// What a run came to, for the supervisor to print.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,12 +52,13 @@ impl Worker {
             return None;
         }
         let black_box = BlackBox(os::attach::<Layout>(number.parse().ok()?).ok()?.keep());
+        obey();
         powerbond::fmi::trace::install(black_box.slots());
-        black_box.open_log();
-        let log = Mutex::new(black_box);
-        powerbond::fmi::copy_log_to(move |line| {
-            log.lock().unwrap_or_else(PoisonError::into_inner).log(line);
-        });
+        let log = Mutex::new(black_box.log());
+        powerbond::fmi::copy_log_to(move |line| log.lock().unwrap_or_else(PoisonError::into_inner).add(line));
+        if black_box.has_words() {
+            powerbond::fmi::printed::is_heard();
+        }
         Some(Worker { black_box })
     }
 
@@ -79,7 +90,8 @@ impl Worker {
         match self.black_box.wanted_stop() {
             0 => None,
             TIME_IS_UP => Some(6),
-            signal => Some(128 + signal as u8),
+            // Whatever an FMU wrote there.
+            signal => Some(128 | (signal as u8 & 127)),
         }
     }
 }
@@ -94,6 +106,20 @@ impl Observer for Worker {
         let norm = report.estimates.first().map(|e| e.norm);
         self.black_box.advance(step.span.end, step.span.h, norm, report.number);
         if self.black_box.wanted_stop() != 0 { Flow::Stop } else { Flow::Continue }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.black_box.wanted_stop() != 0
+    }
+}
+
+/// Progress as a share of 1.
+impl tune::Listener for Worker {
+    fn at(&mut self, done: f64, _what: &str) {
+        if self.black_box.progress().is_none() {
+            self.black_box.begin(0.0, 1.0);
+        }
+        self.black_box.advance(done, 0.0, None, 0);
     }
 
     fn interrupted(&self) -> bool {

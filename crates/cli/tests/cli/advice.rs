@@ -118,6 +118,79 @@ fn a_higher_hold_is_for_subsystems_that_take_input_derivatives() {
     assert!(!advice(&lab.summary()).contains(&"`hold = 1`".to_owned()), "{:?}", advice(&lab.summary()));
 }
 
+/// Below 1e-10 prediction defects are round-off: neither smaller steps nor rejected ones would help, and defects that alternate are no
+/// ringing, although `b.x` grows from 0 by itself.
+#[test]
+fn a_tolerance_below_round_off_is_told_to_be_larger_and_nothing_else() {
+    let lab = circle(&edit(CIRCLE, "stop = 10", "stop = 0.01"));
+    lab.runs(&["--tolerance", "1e-12"]);
+    let summary = lab.summary();
+    let larger = "`--tolerance 1e-10`: below it prediction defects are round-off";
+    let over = advice_of(&summary, "over_tolerance");
+    assert_eq!(over, larger);
+    // Also where the result is good: the tolerance only costs steps.
+    assert_eq!(advice(&summary)[0], larger);
+    let told = summary["verdict"].to_string();
+    for wrong in ["rollback", "max_rate", "lower `min_step`", "use smaller steps", "grows"] {
+        assert!(!told.contains(wrong), "`{wrong}` in {told}");
+    }
+    lab.runs(&["--tolerance", "1e-10"]);
+    assert!(!lab.summary()["verdict"].to_string().contains("round-off"), "{}", lab.summary()["verdict"]);
+}
+
+/// A C FMU whose output cannot be predicted, into an integrator.
+fn signal(parameters: &str) -> Lab {
+    let lab = Lab::with(&format!(
+        "[simulation]\nstop = 10.0\n[subsystems.a]\nfmu = \"a\"\nparameters = {{ {parameters} }}\n[subsystems.b]\nfmu = \"b\"\n\
+         parameters = {{ d = 0.0 }}\n[[connections]]\nfrom = \"a.y\"\nto = \"b.u\"\nconvert_units = false\n"
+    ));
+    lab.place("signal2", "a");
+    lab.place("integrator2", "b");
+    lab
+}
+
+/// Smaller tolerances were advised, which make the steps next to a discontinuity smaller and not the one that goes over it.
+#[test]
+fn a_discontinuity_that_nobody_announces_is_met_by_a_largest_step() {
+    let lab = signal("f = 0.1, jump = 5.003, height = 20");
+    lab.runs(&["--tolerance", "1e-2"]);
+    let ways = advice(&lab.summary());
+    assert!(!ways.iter().any(|way| way.starts_with("`--tolerance")), "{ways:?}");
+    let option = ways[0].split('`').nth(1).expect("an option");
+    let (set, knob) = option.split_once(' ').expect("a value");
+    assert!(set == "--set" && knob.starts_with("method.controller.max_step="), "{ways:?}");
+    // x(10) = ∫ sin(0.2 π t) + 20 from 5.003 on; the sine goes through one period.
+    let error = || (lab.results().column("b.x").last().unwrap() - 20.0 * (10.0 - 5.003)).abs();
+    let before = error();
+    lab.runs(&["--tolerance", "1e-2", set, knob]);
+    assert!(error() < 0.2 * before, "{before} became {}", error());
+}
+
+/// Noise was said to ring, and to become smaller with the tolerance.
+#[test]
+fn noise_is_not_met_by_smaller_steps() {
+    let lab = signal("f = 0.3, noise = 0.2");
+    lab.runs(&["--tolerance", "1e-2"]);
+    let summary = lab.summary();
+    let ways = advice(&summary);
+    assert!(ways.contains(&"use a larger tolerance, or a more accurate subsystem".to_owned()), "{ways:?}");
+    let told = summary["verdict"].to_string();
+    for wrong in ["`--tolerance", "max_rate", " rings", "too few points"] {
+        assert!(!told.contains(wrong), "`{wrong}` in {told}");
+    }
+}
+
+/// A signal that is switched on in the second half of the run, far larger than before, stays as it is: nothing is unstable.
+#[test]
+fn what_has_grown_and_stays_is_not_said_to_grow() {
+    let lab = signal("f = 1, jump = 5.5, height = 20");
+    lab.runs(&["--step-size", "0.05"]);
+    let summary = lab.summary();
+    assert_ne!(summary["verdict"]["word"], "trustworthy");
+    assert!(summary["inputs"][0]["growth"].as_f64().unwrap() > 10.0, "{}", summary["inputs"]);
+    assert!(!summary["verdict"].to_string().contains("grows"), "{}", summary["verdict"]);
+}
+
 /// An FMU that does not declare its dependencies, and must not be probed: its outputs are read again after every step.
 #[test]
 fn unknown_feed_through_is_said_to_cost_calls_and_does() {

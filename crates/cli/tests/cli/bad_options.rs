@@ -74,6 +74,16 @@ fn paths_that_cannot_be_read_are_named() {
     check("/dev/zero", &["/dev/zero is not a text file"]);
 }
 
+/// What is typed first with two FMUs.
+#[test]
+fn two_fmus_on_the_command_line_get_a_tip() {
+    let ran = Lab::new().powerbond(&["run", "motor.fmu", "load.fmu"]);
+    says(&ran, 2, &["unexpected argument 'load.fmu'", "'powerbond new first.fmu second.fmu'"]);
+    let ran = Lab::new().powerbond(&["run", "motor.fmu", "load"]);
+    says(&ran, 2, &["unexpected argument 'load'"]);
+    assert!(!ran.err.contains("tip"), "{}", ran.err);
+}
+
 #[test]
 fn names_that_do_not_exist_elsewhere() {
     let lab = Lab::new();

@@ -302,6 +302,23 @@ fn whether_outputs_follow_inputs_is_tried_out() {
     assert!(probed.out.contains("not after a step: refresh is not supported"), "{}", probed.out);
 }
 
+/// y = 2 · 0.45 y' twice has the solution 0, and inputs start at 1. Residuals were relative to values that became as small, and the loop was
+/// said to have no solution.
+#[test]
+fn an_algebraic_loop_whose_solution_is_zero_is_solved() {
+    let lab = Lab::with(
+        "[simulation]\nstop = 1.0\nstep = 0.1\n[subsystems.a]\nfmu = \"a\"\n[subsystems.b]\nfmu = \"b\"\n\
+         [[connections]]\nfrom = \"a.y\"\nto = \"b.u\"\ngain = 0.45\n[[connections]]\nfrom = \"b.y\"\nto = \"a.u\"\ngain = 0.45\n",
+    );
+    place(&lab, "cached2", "a", |xml| xml);
+    place(&lab, "cached2", "b", |xml| xml);
+    lab.runs(&[]);
+    for name in ["a.y", "b.y"] {
+        let most = lab.results().column(name).iter().fold(0.0f64, |most, y| most.max(y.abs()));
+        assert!(most < 1e-15, "{name}: {most}");
+    }
+}
+
 /// x' = u = 1 in the background: x(1) = 1, also over a step that is discarded half-way. What it prints goes to the log.
 #[test]
 fn steps_in_the_background_are_waited_for_and_stdout_stays_ours() {

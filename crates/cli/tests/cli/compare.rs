@@ -82,6 +82,71 @@ fn limits_are_compared_with_their_like() {
     }
 }
 
+/// The quarter car at 1 ms against its exact solution over time: ΔP(t) is the difference of the power of a bond of two runs, which at the
+/// finer one's times is what their tables of energies say.
+#[test]
+fn errors_over_time_are_tables_and_drawn() {
+    let lab = Lab::with(plain());
+    for (step, folder) in [("1e-3", "coarse"), ("1e-4", "fine")] {
+        let ran = lab.powerbond(&["run", "system.toml", "-s", step, "--output-dir", folder]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    }
+    let ran = lab.powerbond(&["compare", "coarse", "fine", "--series", "errors", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let document = ran.json();
+    let read = |file: &str| crate::lab::Csv::read(&lab.dir.join(file));
+    let [errors, energies] = ["errors/errors.csv", "errors/energy-errors.csv"].map(read);
+    // What the table of differences says is the largest one over time.
+    let force =
+        document["variables"].as_array().unwrap().iter().find(|v| v["name"] == "chassis.force").unwrap();
+    let largest = errors.column("error.chassis.force").iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    assert_eq!(force["max"].as_f64().unwrap(), largest);
+    let [coarse, fine] = ["coarse/energy.csv", "fine/energy.csv"].map(read);
+    let power = "suspension.P.chassis";
+    let expected = coarse.at(2.0, power) - fine.at(2.0, power);
+    let found = energies.at(2.0, &format!("error.{power}"));
+    assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{found} instead of {expected}");
+    // Steps and error norms are no variables.
+    assert!(
+        !std::fs::read_to_string(lab.dir.join("errors/energy-errors.csv")).unwrap().contains("step_size")
+    );
+    // Again: tables of errors are replaced, others are not.
+    assert_eq!(lab.powerbond(&["compare", "coarse", "fine", "--series", "errors"]).code, 0);
+    lab.write("errors/errors.csv", "mine");
+    let refused = lab.powerbond(&["compare", "coarse", "fine", "--series", "errors"]);
+    assert_eq!(refused.code, 3, "{}", refused.err);
+    assert!(refused.err.contains("errors.csv") && refused.err.contains("--overwrite"), "{}", refused.err);
+    let ran = lab.powerbond(&["compare", "coarse", "fine", "--series", "coarse/results.csv"]);
+    assert_eq!(ran.code, 8, "{}", ran.err);
+    // And drawn: tests/python looks at the page.
+    let ran = lab.powerbond(&["report", "coarse", "--reference", "fine", "-o", "page.html"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let page = std::fs::read_to_string(lab.dir.join("page.html")).unwrap();
+    for part in ["\"reference\":\"fine\"", "\"errors\":{\"chassis.force\":[["] {
+        assert!(page.contains(part), "`{part}`");
+    }
+    // The page has the differences at the rows of the first run, with 6 digits at times with 9; few rows are all kept.
+    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    let data: serde_json::Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    let drawn = &data["runs"][0]["energy_errors"];
+    let written = energies.column("time");
+    for column in [power, "suspension.dP", "suspension.E", "suspension.dE_sum"] {
+        let [times, values] = [0, 1].map(|k| drawn[column][k].as_array().unwrap());
+        assert_eq!(times.len(), coarse.rows.len(), "{column}");
+        let errors = energies.column(&format!("error.{column}"));
+        assert!(errors.iter().any(|x| *x != 0.0), "{column}");
+        for (t, value) in times.iter().zip(values) {
+            let (t, value) = (t.as_f64().unwrap(), value.as_f64().unwrap());
+            let row = written.iter().rposition(|x| (x - t).abs() <= 1e-8 * t).unwrap();
+            let expected = errors[row];
+            assert!(
+                (value - expected).abs() <= 1e-5 * expected.abs(),
+                "{column} at {t}: {value}, {expected}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused() {
     let lab = Lab::new();

@@ -4,8 +4,8 @@
 
 use crate::lab::{Lab, Ran};
 use crate::trap::{
-    AFTER_EVERY_STEP, AT_THE_END, IN_A_STEP, IN_INITIALIZATION, MARK, SYSTEM, WHEN_FREED, everything_is_kept,
-    living, run, trap_in,
+    AFTER_EVERY_STEP, AT_THE_END, IN_A_SHORT_STEP, IN_A_STEP, IN_GET, IN_INITIALIZATION, IN_SET, MARK,
+    SYSTEM, WHEN_FREED, everything_is_kept, living, run, trap_in,
 };
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -75,6 +75,38 @@ fn a_crash_after_the_run_is_a_warning() {
     }
 }
 
+/// What was written after the cut filled the gap with zeros, and the run was called complete.
+#[test]
+fn results_that_an_fmu_cuts_are_not_called_complete() {
+    let lab = trap(40, IN_A_STEP);
+    let (ran, _) = run(&lab, &[]);
+    assert_eq!(ran.code, 5, "{}", ran.err);
+    assert!(ran.err.contains("closed, limited or damaged files of its process"), "{}", ran.err);
+    assert_eq!(lab.summary()["outcome"], "failed");
+}
+
+/// The run in halves crashed or hung: the summary said `trustworthy` without a word of it, and the message that rows ended there.
+#[test]
+fn a_crash_in_the_run_that_verifies_leaves_the_run_complete_and_unverified() {
+    for (fault, options, code) in
+        [(1, &["--verify"][..], 5), (9, &["--verify=quarters", "--call-timeout", "0.5"], 6)]
+    {
+        let lab = trap(fault, IN_A_SHORT_STEP);
+        let (ran, _) = run(&lab, options);
+        assert_eq!(ran.code, code, "{}", ran.err);
+        assert!(ran.err.contains("`trap`: `fmi2DoStep` at t = 0.5 s"), "{}", ran.err);
+        assert!(ran.err.contains("its own results are complete"), "{}", ran.err);
+        let summary = lab.summary();
+        assert_eq!(summary["outcome"], "finished");
+        assert_ne!(summary["verdict"]["word"], "trustworthy");
+        let why = summary["verification"]["failure"].as_str().unwrap();
+        assert!(why.contains("smaller steps did not come to its end: ") && why.contains("`trap`"), "{why}");
+        assert!(summary["verdict"]["reasons"][0]["text"].as_str().unwrap().contains(why), "{summary}");
+        assert_eq!(summary["verdict"]["reasons"][0]["code"], "not_verified");
+        assert_eq!(lab.results().column("time").len(), 11);
+    }
+}
+
 #[test]
 fn hangs_end_at_their_deadline() {
     for (fault, option) in
@@ -138,10 +170,29 @@ fn processes_that_an_fmu_starts_end_with_the_run() {
     }
 }
 
+/// The time of calls around a step was not told, and what left `fmi2Instantiate` as an exception was blamed on nobody.
+#[test]
+fn calls_around_a_step_are_named_with_its_time() {
+    for (place, call, rows) in [(IN_SET, "fmi2SetReal", 6), (IN_GET, "fmi2GetReal", 5)] {
+        let lab = trap(1, place);
+        let (ran, _) = run(&lab, &[]);
+        assert_eq!(ran.code, 5, "{}", ran.err);
+        let time = if rows == 6 { "0.5" } else { "0.4" };
+        let told = format!("`trap`: `{call}` of the step at t = {time} s crashed with SIGSEGV");
+        everything_is_kept(&lab, &ran, &[told.as_str()], rows);
+        assert_eq!(lab.summary()["failure"]["time"].to_string(), time);
+    }
+    let lab = trap(0, 0);
+    let mut command = lab.command(&["run", "system.toml"]);
+    let ran = Ran::new(command.env("TRAP_INSTANTIATE", "throw").output().unwrap());
+    assert_eq!(ran.code, 5, "{}", ran.err);
+    assert!(ran.err.contains("`trap`: `fmi2Instantiate` crashed with SIGABRT"), "{}", ran.err);
+}
+
 /// The supervisor still has its descriptors and its limits: it writes what the worker cannot.
 #[test]
 fn an_fmu_that_makes_files_unwritable_loses_no_row() {
-    for fault in [12, 13] {
+    for fault in [12, 13, 32] {
         let lab = trap(fault, IN_A_STEP);
         let (ran, _) = run(&lab, &[]);
         assert_eq!(ran.code, 5, "fault {fault}: {}", ran.err);
@@ -149,7 +200,7 @@ fn an_fmu_that_makes_files_unwritable_loses_no_row() {
         assert_eq!(lab.summary()["failure"]["subsystem"], "trap");
         // In a build with debug assertions the standard library aborts over a descriptor that was closed elsewhere.
         let aborts = fault == 12 && cfg!(debug_assertions);
-        let how = if aborts { "SIGABRT" } else { "closed or limited the files of its process" };
+        let how = if aborts { "SIGABRT" } else { "closed, limited or damaged files of its process" };
         assert!(ran.err.contains(how), "{}", ran.err);
         assert!(lab.results().column("time").len() >= 6, "{}", ran.err);
         assert_eq!(lab.summary()["outcome"], "failed");
@@ -225,6 +276,7 @@ fn what_an_fmu_changes_for_everybody_changes_no_number_of_its_neighbours() {
         (22, "changes what signals do to the process; restored"),
         (23, "handles faults such as SIGSEGV by itself, which is left alone"),
         (24, "blocks signals; restored"),
+        (36, "changes the permissions of new files (umask); restored"),
     ] {
         let lab = trap(fault, AFTER_EVERY_STEP);
         let (ran, _) = run(&lab, &[]);
@@ -254,6 +306,31 @@ fn last_words_are_kept() {
     let log = std::fs::read_to_string(lab.dir.join("out/log.txt")).unwrap();
     assert!(log.ends_with("one\ntrap [Warning, trap]: two\ntrap [Warning, trap]: three\n"), "{log}");
     assert_eq!(lab.summary()["files"]["log"], "log.txt");
+}
+
+/// A line that is not ours used to stand among the rows, and the run was said to be a success.
+#[test]
+fn an_fmu_that_writes_into_results_loses_no_row() {
+    let lab = trap(37, IN_A_STEP);
+    let (ran, _) = run(&lab, &[]);
+    assert_eq!(ran.code, 5, "{}", ran.err);
+    let healthy = trap(0, 0);
+    assert_eq!(run(&healthy, &[]).0.code, 0);
+    let [rows, whole] =
+        [&lab, &healthy].map(|lab| std::fs::read_to_string(lab.dir.join("out/results.csv")).unwrap());
+    assert!(whole.starts_with(&rows), "{rows}");
+    assert!(rows.lines().count() >= 7, "{rows}");
+}
+
+/// What it printed was lost with it, and orders for the terminal were kept in the log as they came.
+#[test]
+fn last_printed_words_are_kept() {
+    let lab = trap(35, IN_A_STEP);
+    let (ran, _) = run(&lab, &[]);
+    let words = "its last messages: printed: no licence \\u{1b}[2J";
+    everything_is_kept(&lab, &ran, &["`trap`: `fmi2DoStep`", words], 6);
+    let log = std::fs::read_to_string(lab.dir.join("out/log.txt")).unwrap();
+    assert_eq!(log, "printed: no licence \\u{1b}[2J\n");
 }
 
 #[test]
@@ -311,7 +388,8 @@ fn endless_and_special_files_are_refused() {
     check(&["run", "system.toml", "--scenario", "/dev/zero"], "/dev/zero");
     check(&["run", "/dev/zero"], "/dev/zero is not a text file");
     check(&["compare", "/dev/zero", "/dev/zero"], "/dev/zero is not a text file");
-    check(&["compare", "big.csv", "big.csv"], "big.csv is larger than 4000 MB");
+    // Row by row: what is no text is found before its size matters.
+    check(&["compare", "big.csv", "big.csv"], "big.csv is not a text file");
     check(&["inspect", "pipe.fmu"], "a device or a pipe");
     check(&["inspect", "/dev/zero"], "a device or a pipe");
 }
@@ -327,6 +405,7 @@ fn other_commands_survive_a_crash_and_name_it() {
     };
     check(&["check", "system.toml"], "TRAP_INSTANTIATE", &["`trap`: `fmi2Instantiate`", "SIGSEGV"]);
     check(&["inspect", "trap", "--load"], "TRAP_LOAD", &["`trap`: `dlopen`", "SIGSEGV"]);
+    check(&["inspect", "trap", "--load"], "TRAP_UNLOAD", &["`trap2.so`: `dlclose`", "SIGSEGV"]);
     check(&["inspect", "trap", "--probe"], "TRAP_INSTANTIATE", &["`fmi2Instantiate`", "SIGSEGV"]);
     check(&["tune", "system.toml", "--budget", "5"], "NOTHING", &["`trap`: `fmi2DoStep`", "SIGSEGV"]);
     check(&["stability", "system.toml"], "NOTHING", &["`trap`: `fmi2DoStep`", "SIGSEGV"]);

@@ -14,6 +14,17 @@ const PAGES: &[&str] = &[
     "docs/run.md",
     "docs/bonds.md",
     "docs/verdict.md",
+    "docs/report.md",
+    "docs/commands.md",
+    "docs/exit-codes.md",
+    "docs/how-to/tolerance.md",
+    "docs/how-to/slow-fmus.md",
+    "docs/how-to/noisy-fmus.md",
+    "docs/how-to/events.md",
+    "docs/how-to/multi-rate.md",
+    "docs/how-to/ci.md",
+    "docs/how-to/real-time.md",
+    "docs/how-to/troubleshooting.md",
     "examples/quarter-car/README.md",
 ];
 const MORE: &[&str] = &[
@@ -27,10 +38,13 @@ const MORE: &[&str] = &[
     "docs/error-control.md",
     "docs/verdict-study.md",
     "docs/export.md",
-    "docs/report.md",
     "docs/performance.md",
+    "docs/python.md",
     "docs/stability.md",
+    "docs/sweeps.md",
     "docs/tune.md",
+    "examples/quarter-car/ssp/README.md",
+    "examples/quarter-car/osp/README.md",
     "examples/quarter-car-dd/README.md",
     "examples/quarter-car-fd/README.md",
     "examples/oscillator/README.md",
@@ -41,7 +55,19 @@ const MORE: &[&str] = &[
     "examples/hydraulic-cylinder/README.md",
     "examples/sampled-control/README.md",
     "examples/heated-tank/README.md",
+    "examples/drive-train/README.md",
     "docs/tutorial.md",
+    "docs/ssp-osp.md",
+    "docs/SUMMARY.md",
+    "docs/examples.md",
+    "docs/accuracy.md",
+    "docs/fmi.md",
+    "docs/python.md",
+    "docs/papers/README.md",
+    "docs/migration/README.md",
+    "docs/migration/fmpy.md",
+    "docs/migration/libcosim.md",
+    "docs/migration/omsimulator.md",
 ];
 
 fn page(name: &str) -> String {
@@ -234,6 +260,34 @@ fn anchor_of(heading: &str) -> String {
         .filter(kept)
         .collect::<String>()
         .replace(' ', "-")
+}
+
+/// Pages below a folder, by their names from the root.
+fn pages_below(folder: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root().join(folder)).unwrap() {
+        let name = format!("{folder}/{}", entry.unwrap().file_name().to_string_lossy());
+        if root().join(&name).is_dir() {
+            found.extend(pages_below(&name));
+        } else if name.ends_with(".md") {
+            found.push(name);
+        }
+    }
+    found
+}
+
+/// A page that is in no chapter is found by nobody, and one that is in no list here is checked by nobody.
+#[test]
+fn every_page_is_a_chapter_of_the_book_and_is_checked() {
+    let summary = page("docs/SUMMARY.md");
+    for name in pages_below("docs").iter().filter(|name| *name != "docs/SUMMARY.md") {
+        let link = name.strip_prefix("docs/").unwrap();
+        assert!(summary.contains(&format!("]({link})")), "{name} is missing in docs/SUMMARY.md");
+        assert!(
+            PAGES.iter().chain(MORE).any(|known| known == name),
+            "{name} is in none of the lists of this file"
+        );
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::lab::{Lab, Ran, close, edit, plain, root};
 use powerbond::models::quarter_car::{Damper, Reference};
 use serde_json::Value;
+use std::path::Path;
 
 /// An integrator `x' = u` of FMI 2.0 under other names: a mass takes a force and gives a velocity. `(name, unit)`, no unit if empty.
 fn part(lab: &Lab, folder: &str, input: (&str, &str), output: (&str, &str), x0: &str) {
@@ -137,6 +138,20 @@ fn a_unit_on_one_side_only_is_noted() {
     let ran = new(&strange, &["mass", "spring"]);
     let text = written(&strange, &ran);
     assert!(!text.contains("to = \"spring.velocity\"") && !text.contains("[bonds"), "{text}");
+}
+
+/// What a motor calls its load is a hint, and no more.
+#[test]
+fn an_input_that_is_named_after_a_subsystem_is_offered_its_outputs() {
+    let lab = Lab::new();
+    part(&lab, "motor", ("load", ""), ("speed", ""), "1");
+    part(&lab, "Load", ("speed", ""), ("torque", ""), "0");
+    let ran = new(&lab, &["motor", "Load", "--yes"]);
+    let text = written(&lab, &ran);
+    has(
+        &text,
+        &["\nfrom = \"motor.speed\"", "# from = \"Load.torque\"\n# to = \"motor.load\"", "amed after `Load`"],
+    );
 }
 
 #[test]
@@ -302,17 +317,20 @@ fn every_example_is_in_the_command() {
     let listed = new(&lab, &["--list"]).out;
     let folders = std::fs::read_dir(root().join("examples")).unwrap().flatten().map(|e| e.path());
     let mut found = 0;
-    for folder in folders.filter(|f| f.join("system.toml").is_file() && !f.join("Cargo.toml").is_file()) {
+    let file =
+        |f: &Path| ["system.toml", "SystemStructure.ssd"].into_iter().find(|file| f.join(file).is_file());
+    for folder in folders.filter(|f| file(f).is_some() && !f.join("Cargo.toml").is_file()) {
+        let file = file(&folder).unwrap();
         let name = folder.file_name().unwrap().to_str().unwrap();
         has(&listed, &[&format!("\n  {name} ")]);
         let ran = new(&lab, &["--example", name]);
         assert_eq!(ran.code, 0, "{}", ran.err);
         assert_eq!(new(&lab, &["--example", name]).code, 3, "a folder that is there is not written to");
         let text = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap();
-        let system = text(lab.dir.join(name).join("system.toml"));
-        assert_eq!(system, text(folder.join("system.toml")));
+        let system = text(lab.dir.join(name).join(file));
+        assert_eq!(system, text(folder.join(file)));
         // Those of FMUs are built first.
-        if !system.contains("fmu = ") {
+        if !system.contains("fmu = ") && file == "system.toml" {
             assert_eq!(lab.powerbond(&["check", name]).code, 0, "{name}");
         }
         found += 1;

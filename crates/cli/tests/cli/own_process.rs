@@ -221,6 +221,42 @@ fn what_an_fmu_does_to_its_own_process_leaves_its_neighbours_alone() {
     }
 }
 
+/// It wrote over the messages, and the run waited for an answer for ever.
+/// What it said in the call that it did not survive was lost with its process.
+#[test]
+fn last_words_are_kept() {
+    let printed = ("printed: no licence \\u{1b}[2J", "printed: no licence \\u{1b}[2J\n");
+    let logged = (
+        "one | two | three",
+        "trap [Warning, trap]: one\ntrap [Warning, trap]: two\ntrap [Warning, trap]: three\n",
+    );
+    for (fault, (words, log)) in [(35, printed), (25, logged)] {
+        let lab = trap(fault, IN_A_STEP);
+        let (ran, _) = run(&lab, &[]);
+        let words = format!("; its last messages: {words}. The fault is in the FMU");
+        everything_is_kept(&lab, &ran, &["`trap`: `fmi2DoStep` at t = 0.5 s", &words], 6);
+        let text = std::fs::read_to_string(lab.dir.join("out/log.txt")).unwrap();
+        assert!(text.ends_with(log), "{text}");
+    }
+}
+
+/// The limit used to hold for the process of the run alone.
+#[test]
+fn memory_has_a_limit() {
+    let lab = trap(17, IN_A_STEP);
+    let (ran, _) = run(&lab, &["--memory-limit", "200MB"]);
+    assert_eq!(ran.code, 5, "{}", ran.err);
+    everything_is_kept(&lab, &ran, &["`trap`: `fmi2DoStep` at t = 0.5 s", "the 200 MB of --memory-limit"], 6);
+}
+
+#[test]
+fn an_fmu_that_writes_over_its_messages_is_lost() {
+    let lab = trap(34, IN_A_STEP);
+    let (ran, _) = run(&lab, &["--timeout", "20"]);
+    assert_eq!(ran.code, 5, "{}", ran.err);
+    everything_is_kept(&lab, &ran, &["`trap`", "overwrote the memory through which it talks to the run"], 6);
+}
+
 #[test]
 fn a_hang_ends_at_its_deadline() {
     for (fault, option) in

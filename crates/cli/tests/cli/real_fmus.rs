@@ -200,7 +200,11 @@ fn fmus_that_take_one_step_length_are_never_asked_for_another() {
     let ran =
         lab.powerbond(&["run", "odd2", "-e", "1", "-s", "0.3", "--set", "mode=7", "--output-dir", "out"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("the run ends at 0.9 s instead of 1 s"), "{}", ran.err);
+    assert!(
+        ran.err.contains("the run ends at 0.9 s instead of 1 s: a subsystem takes steps of one size only"),
+        "{}",
+        ran.err
+    );
     lab.write("in.csv", "time,u\n0,1\n0.35,1\n0.35,2\n1,2\n");
     let ran = lab.powerbond(&[
         "run",
@@ -428,7 +432,9 @@ fn what_is_not_a_number_is_found_in_outputs_that_nothing_is_connected_to() {
     };
     let ran = run(&[]);
     assert_eq!(ran.code, 4, "{}", ran.err);
-    assert!(ran.err.contains("`odd2.x` became NaN (step from t = 0.5 s by 0.1 s)"), "{}", ran.err);
+    // The coupling of an FMU alone is not the cause: it used to be said to be.
+    let told = "`odd2.x` became NaN (step from t = 0.5 s by 0.1 s). `--allow-nonfinite` continues";
+    assert!(ran.err.contains(told), "{}", ran.err);
     assert_eq!(run(&["--allow-nonfinite"]).code, 0);
 }
 

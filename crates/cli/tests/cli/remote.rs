@@ -169,7 +169,13 @@ fn lose(heartbeat: f64, signal: &str) -> (Lab, Ran, Duration) {
         let ids = std::fs::read_dir("/proc").unwrap().flatten();
         let mut ids = ids.filter_map(|entry| entry.file_name().into_string().ok());
         let here = lab.dir.canonicalize().ok();
-        ids.find(|id| words(id).split(|b| *b == 0).any(|word| word == b"relay") && folder(id) == here)
+        // Not the shell before it, which has its words, too.
+        let is_relay = |line: &[u8]| {
+            let mut words = line.split(|b| *b == 0);
+            words.next().is_some_and(|program| program.ends_with(b"powerbond"))
+                && words.next() == Some(b"relay")
+        };
+        ids.find(|id| is_relay(&words(id)) && folder(id) == here)
     };
     let begun = Instant::now();
     let mut id = relay();

@@ -102,6 +102,19 @@ fn the_limits_of_the_quarter_car_are_those_of_its_step_map() {
     assert!(method(&r2, "energy correction")["skipped"].as_str().unwrap().contains("power bonds"));
 }
 
+/// With steps of half a second everything grows by five orders of magnitude per step: what cannot be followed any more is not stable.
+#[test]
+fn steps_far_beyond_the_limit_are_unstable() {
+    let r1 = found(R1, &["--from", "5e-2", "--to", "0.8", "--points", "10"]);
+    for name in ["hold 0", "hold 1", "gauss-seidel", "refresh"] {
+        let points = method(&r1, name)["points"].as_array().unwrap();
+        let stable: Vec<f64> =
+            points.iter().filter(|p| p["stable"] == true).filter_map(|p| p["step"].as_f64()).collect();
+        let largest = stable.iter().copied().fold(0.0, f64::max);
+        assert!(1e3 * largest <= limit(&r1, name) * (1.0 + 1e-9), "{name}: {stable:?}");
+    }
+}
+
 /// The slowest mode of the car decays with the real part of an eigenvalue of its equations, whatever a small step does.
 #[test]
 fn the_radius_of_small_steps_is_that_of_the_equations() {

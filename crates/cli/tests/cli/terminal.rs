@@ -217,6 +217,8 @@ fn run_without_a_system_takes_the_folder_at_hand() {
     said("Did you mean `powerbond run pump.fmu`?");
     lab.write("two words.toml", "");
     said("Name one of what is there: `powerbond run pump.fmu`, `powerbond run \"two words.toml\"`");
+    lab.write("valve.fmu", "");
+    said("; `powerbond new` makes a system of FMUs");
 }
 
 #[test]

@@ -33,6 +33,9 @@ pub const IN_A_STEP: u8 = 2;
 pub const AT_THE_END: u8 = 3;
 pub const WHEN_FREED: u8 = 4;
 pub const AFTER_EVERY_STEP: u8 = 5;
+pub const IN_SET: u8 = 6;
+pub const IN_GET: u8 = 7;
+pub const IN_A_SHORT_STEP: u8 = 8;
 
 /// A lab with [`SYSTEM`], or one made of it, whose trap has this fault at this place.
 pub fn trap_in(system: &str, fault: u8, place: u8) -> Lab {

@@ -233,14 +233,10 @@ impl Jump {
     }
 
     fn look_for_crossing(&mut self, step: &StepView<'_>, own: &Estimate) {
-        let (Some(input), false) = (own.limited_by, self.is_warming_up()) else {
+        let (Some(input), true) = (own.limited_by, self.crosses_jump(own)) else {
             return;
         };
         let norm = own.norm;
-        // Where steps cannot be short enough all norms are large.
-        if norm < CROSSED * self.before.max(1.0) {
-            return;
-        }
         self.crossings += 1;
         if self.crossed.is_none_or(|worst| norm > worst.norm) {
             self.crossed = Some(Crossed { input, time: step.span.end, step: step.span.h, norm });
@@ -311,6 +307,11 @@ impl ErrorEstimator for Jump {
 
     fn has_no_scale(&self) -> bool {
         self.steps <= WARM_UP
+    }
+
+    fn crosses_jump(&self, own: &Estimate) -> bool {
+        // Where steps cannot be short enough all norms are large.
+        !self.is_warming_up() && own.norm.is_finite() && own.norm >= CROSSED * self.before.max(1.0)
     }
 
     fn diagnostics(&self) -> Diagnostics<'_> {

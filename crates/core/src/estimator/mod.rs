@@ -2,6 +2,7 @@
 
 mod energy;
 mod jump;
+mod libcosim;
 mod noise;
 mod predictor;
 mod richardson;
@@ -9,6 +10,7 @@ mod steering;
 
 pub use energy::{Energy, Residual};
 pub use jump::{Crossed, Jump};
+pub use libcosim::Libcosim;
 pub use predictor::{OutputTolerance, Predictor};
 pub use richardson::{Constants, Richardson, Tolerance};
 pub use steering::Steering;
@@ -105,6 +107,11 @@ pub trait ErrorEstimator: Checkpointed + Send {
 
     /// Whether it still finds its scales: no step is rejected because of its norms.
     fn is_warming_up(&self) -> bool {
+        false
+    }
+
+    /// Whether a step with this estimate of it is over a discontinuity that nothing announced.
+    fn crosses_jump(&self, _own: &Estimate) -> bool {
         false
     }
 

@@ -32,6 +32,10 @@ const COLLINEAR: f64 = 1e-12;
 const SIGNIFICANT: f64 = 10.0;
 /// How many predictions must have been tested before a gain is used.
 const TESTED: f64 = 5.0;
+/// A difference that is so many σ from its prediction, after some that were not, is not made by the inputs: something inside the subsystem
+/// changed suddenly, such as the slope of a road. After a rest it would outweigh everything before it, and make a gain that is nonsense
+/// and looks certain. So its points are forgotten; those that follow count, as the law itself may be another one.
+const SURPRISING: f64 = 10.0;
 /// The rms of D Δu over that of Δy from which on a gain matters: what is less changes no output by more than this share of its
 /// roughness. Chosen by the experiment in tests/identify_experiment.rs.
 const VISIBLE: f64 = 0.05;
@@ -96,6 +100,8 @@ struct Candidate {
     pairs: Vec<(usize, usize)>,
     /// How many points of the past are unbroken by events.
     len: usize,
+    /// Differences since the last one that surprised.
+    calm: usize,
     /// λ, the weight of the past after a step.
     forgetting: f64,
     /// Inputs that acted, their integrals up to the newest point, the integrals of these, and outputs.
@@ -162,6 +168,7 @@ impl Candidate {
                 .filter_map(|(pair, ends)| place(ends).map(|at| (pair, at)))
                 .collect(),
             len: 0,
+            calm: 0,
             forgetting: 1.0 - 1.0 / MEMORY.max(MEMORY_PER_UNKNOWN * unknowns as f64),
             u: past(n),
             integral: past(n),
@@ -251,6 +258,11 @@ impl Candidate {
         if is_still || !self.z.iter().all(|z| z.is_finite()) || !(0..y[0].len()).all(is_finite) {
             return;
         }
+        if self.calm >= POINTS && self.is_surprised(weights) {
+            (self.len, self.calm) = (0, 0);
+            return;
+        }
+        self.calm += 1;
         for r in 0..m {
             for c in 0..=r {
                 let sum = &mut self.information[r * m + c];
@@ -279,6 +291,29 @@ impl Candidate {
             backward(&self.factor, &self.column, &mut self.solution[row]);
         }
         self.judge(h);
+    }
+
+    /// Whether an output's difference is far from what the inputs make of it. Its errors count as more likely from then on.
+    fn is_surprised(&mut self, weights: &[f64; POINTS]) -> bool {
+        if self.tested <= TESTED {
+            return false;
+        }
+        let m = self.unknowns();
+        // The variance of a prediction is σ² (1 + zᵀ P z).
+        forward(&self.factor, &self.z, &mut self.residual, 0);
+        let spread = 1.0 + self.residual.iter().map(|r| r * r).sum::<f64>();
+        let mut is_surprised = false;
+        for o in 0..self.outputs.len() {
+            let row = &self.solution[o * m..(o + 1) * m];
+            let seen: f64 = weights.iter().zip(&self.y).map(|(w, values)| w * values[o]).sum();
+            let error = seen - row.iter().zip(&self.z).map(|(s, z)| s * z).sum::<f64>();
+            let most = SURPRISING * SURPRISING * (self.missed[o] + COLLINEAR * self.all[o]);
+            if error * error * self.tested > most * spread {
+                self.missed[o] += most / self.tested;
+                is_surprised = true;
+            }
+        }
+        is_surprised
     }
 
     /// How far each gain can be trusted: `1 - (10 σ(D)/D)²` with `σ² = P c Σe²/n`, P its entry of the inverse information, e the
@@ -368,6 +403,7 @@ impl Candidate {
 
     fn save(&self, tape: &mut Checkpoint) {
         tape.push(self.len as f64);
+        tape.push(self.calm as f64);
         tape.push(self.tested);
         tape.push(self.sure_steps);
         tape.push(self.steps);
@@ -384,6 +420,7 @@ impl Candidate {
 
     fn load(&mut self, tape: &mut Checkpoint) {
         self.len = tape.pull() as usize;
+        self.calm = tape.pull() as usize;
         self.tested = tape.pull();
         self.sure_steps = tape.pull();
         self.steps = tape.pull();
@@ -401,6 +438,7 @@ impl Candidate {
         ] {
             tape.fill(list);
         }
+        factorize(&self.information, &mut self.factor, self.z.len());
     }
 }
 
@@ -526,7 +564,7 @@ impl Identifier {
                 }
             };
             if is_reached {
-                c.len = 0;
+                (c.len, c.calm) = (0, 0);
             }
         }
     }

@@ -6,6 +6,7 @@
 mod structure;
 mod probe;
 mod integrations;
+mod own_steps;
 mod gains;
 mod loop_gain;
 mod reach;
@@ -14,6 +15,7 @@ pub mod identify;
 pub(crate) use gains::GainReader;
 pub use integrations::probe_integrations;
 pub use loop_gain::LoopGain;
+pub use own_steps::depends_on_steps;
 pub use probe::{Probe, ProbeOutcome, perturbation, probe, probe_refresh};
 pub(crate) use reach::Reach;
 pub use reach::Reached;

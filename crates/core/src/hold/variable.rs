@@ -17,12 +17,29 @@ pub enum InputFeed {
     Derivatives(u8),
     /// The polynomial, which it follows in two sub-steps: see [`crate::subsystem::radau::RadauSubstep`].
     Radau,
+    /// The same in two halves: see [`crate::subsystem::halves::HalvesSubstep`].
+    Halves,
+    /// The same in one step, by a mean that is made up for: see [`crate::subsystem::compensated::CompensatedMean`].
+    Compensated,
     /// The value at the start of the span.
     Value,
     /// The mean over the span: what the polynomial moves, the mean moves as well.
     Mean,
     /// The mean with a tiny dither, from which feed-through is identified.
     Dithered,
+}
+
+impl InputFeed {
+    /// Whether the subsystem follows the polynomial, itself or by what is wrapped around it.
+    pub fn follows(self) -> bool {
+        use InputFeed::{Compensated, Derivatives, Halves, Radau};
+        matches!(self, Derivatives(_) | Radau | Halves | Compensated)
+    }
+
+    /// Whether the subsystem is given a mean, which lacks what the input does inside a step.
+    pub fn is_mean(self) -> bool {
+        matches!(self, InputFeed::Mean | InputFeed::Dithered)
+    }
 }
 
 /// Polynomials of order 0, 1 or 2, chosen input by input from the jumps that each order would have made.
@@ -59,7 +76,7 @@ impl VariableOrder {
             *limit = match feed {
                 InputFeed::Derivatives(k) => (*limit).min(*k).min(2),
                 InputFeed::Value => 0,
-                InputFeed::Radau | InputFeed::Mean | InputFeed::Dithered => (*limit).min(2),
+                _ => (*limit).min(2),
             };
         }
         let mut hold = VariableOrder {
@@ -145,7 +162,7 @@ impl Hold for VariableOrder {
             let (value, slope, curvature) = (at(&w[0]), at(&w[1]), at(&w[2]));
             let end = value + h * (slope + 0.5 * h * curvature);
             let given = match self.feed[i] {
-                InputFeed::Derivatives(_) | InputFeed::Radau => {
+                feed if feed.follows() => {
                     (out.value[i], out.slope[i], out.curvature[i]) = (value, slope, curvature);
                     end
                 }

@@ -3,7 +3,7 @@
 mod bonds;
 mod feeds;
 
-use super::wiring::{Row, Wiring};
+use super::wiring::{Row, ValueTable, Wiring};
 use super::{
     BondSpec, BuildError, BuildErrors, ConnectionSpec, External, InputScale, Member, NameIndex, Network,
     Problem, Subject, VariableName,
@@ -52,6 +52,8 @@ pub struct NetworkBuilder {
     /// Bonds that are no power bonds.
     pseudo: BTreeSet<usize>,
     records: Vec<VariableName>,
+    /// Tables behind connections, by input.
+    tables: Vec<(VariableName, ValueTable)>,
     /// How often the nearest name was searched for.
     searches: Cell<usize>,
 }
@@ -103,6 +105,12 @@ impl NetworkBuilder {
         let name = |text: &str| VariableName::parse(text).unwrap_or_else(|| VariableName::new(text, ""));
         let (from, to) = (vec![(name(from), gain)], name(to));
         self.connection(ConnectionSpec { from, to, offset: 0.0, convert_units: false })
+    }
+
+    /// Puts a table behind the connection to an input that takes integers.
+    pub fn table(mut self, input: VariableName, table: ValueTable) -> Self {
+        self.tables.push((input, table));
+        self
     }
 
     /// Adds a connection.
@@ -286,7 +294,15 @@ impl NetworkBuilder {
                 }
             }
         }
-        (Wiring::new(&rows), externals)
+        let mut wiring = Wiring::new(&rows);
+        for (name, table) in std::mem::take(&mut self.tables) {
+            let place = self.places.place(&name.subsystem);
+            let place = place.and_then(|s| Some((s, self.subsystems[s].variables.place(&name.variable)?)));
+            if let Some(&input) = place.and_then(|place| places.inputs.get(&place)) {
+                wiring.set_table(input, table);
+            }
+        }
+        (wiring, externals)
     }
 
     /// Looks a variable up; `wanted` is what it has to be.

@@ -13,7 +13,7 @@ pub use description::{BondSpec, ConnectionSpec, PortSpec, VariableName};
 pub use name_index::NameIndex;
 pub use packets::Packets;
 pub use problem::{BuildError, BuildErrors, Problem, Subject};
-pub use wiring::{Row, Wiring};
+pub use wiring::{Row, ValueTable, Wiring};
 
 use crate::energy::Bonds;
 use crate::error::RunError;

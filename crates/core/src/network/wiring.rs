@@ -1,4 +1,9 @@
-//! The coupling `u = L y + offset` as a sparse matrix in compressed rows.
+//! The coupling `u = L y + offset` as a sparse matrix in compressed rows, and tables for integers behind it.
+
+use std::sync::Arc;
+
+/// What integers become: `(what arrives, what it becomes)`.
+pub type ValueTable = Arc<Vec<(f64, f64)>>;
 
 /// One row per input. Inputs without connections have an empty row.
 #[derive(Clone, Debug, Default)]
@@ -9,6 +14,8 @@ pub struct Wiring {
     offset: Vec<f64>,
     /// No row has more than one source and no offset: the common case has a loop of its own.
     simple: bool,
+    /// `(input, table)`, by input.
+    tables: Vec<(u32, ValueTable)>,
 }
 
 /// A connection of an input: `offset + Σ gain · y[source]`.
@@ -36,6 +43,26 @@ impl Wiring {
         wiring
     }
 
+    /// With a table behind an input.
+    pub(crate) fn set_table(&mut self, input: usize, table: ValueTable) {
+        let place = self.tables.partition_point(|(other, _)| (*other as usize) < input);
+        self.tables.insert(place, (input as u32, table));
+        self.simple = false;
+    }
+
+    /// What becomes of `x`, which arrives at an input; what its table does not name stays as it is.
+    fn tabled(&self, input: usize, x: f64) -> f64 {
+        let Ok(place) = self.tables.binary_search_by_key(&input, |(other, _)| *other as usize) else {
+            return x;
+        };
+        // Nothing arrives at an input that a scenario holds.
+        if self.sources(input).all(|(_, gain)| gain == 0.0) {
+            return x;
+        }
+        let table = &self.tables[place].1;
+        table.iter().find(|(arrives, _)| *arrives == x).map_or(x, |(_, becomes)| *becomes)
+    }
+
     /// How many inputs there are.
     pub fn inputs(&self) -> usize {
         self.offset.len()
@@ -59,7 +86,8 @@ impl Wiring {
 
     /// `(L y + offset)` of one input.
     pub fn row(&self, input: usize, y: &[f64]) -> f64 {
-        self.sources(input).fold(self.offset[input], |sum, (source, gain)| sum + gain * y[source])
+        let sum = self.sources(input).fold(self.offset[input], |sum, (source, gain)| sum + gain * y[source]);
+        if self.tables.is_empty() { sum } else { self.tabled(input, sum) }
     }
 
     /// Another connection of `input`, from the same sources in the same order.

@@ -50,6 +50,8 @@ pub struct StepReport<'a> {
     pub details: Details<'a>,
     /// The motion of inputs, not the error norm, bounds the step that follows.
     pub at_ceiling: bool,
+    /// Evaluations of members of algebraic loops since the start.
+    pub loop_evaluations: u64,
     /// It ends at a discontinuity: [`Observer::event`] follows, with the limits from the right at the same time.
     pub event_follows: bool,
 }

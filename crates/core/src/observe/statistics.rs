@@ -21,6 +21,12 @@ pub struct Statistics {
     pub at_floor: u64,
     /// When the first step at the floor ended, in s.
     pub first_at_floor: Option<f64>,
+    /// The length of all accepted steps, in s.
+    pub time: f64,
+    /// The length of those over tolerance, once there is a scale, in s.
+    pub time_over: f64,
+    /// The length of those at the smallest step size, in s.
+    pub time_at_floor: f64,
     /// Discontinuities that were stepped to or reported.
     pub events: u64,
     /// The largest error norm, once there is a scale, and when it was.
@@ -200,6 +206,9 @@ impl Default for Statistics {
             over_tolerance: 0,
             without_scale: 0,
             at_floor: 0,
+            time: 0.0,
+            time_over: 0.0,
+            time_at_floor: 0.0,
             first_at_floor: None,
             events: 0,
             worst_norm: Peak::default(),
@@ -215,6 +224,7 @@ impl Statistics {
     /// Counts an accepted step of length `h`.
     pub fn accept(&mut self, h: f64) {
         self.accepted += 1;
+        self.time += h;
         self.min_step = self.min_step.min(h);
         self.max_step = self.max_step.max(h);
         self.bins.count(h, SMALLEST);

@@ -6,6 +6,7 @@
 //!
 //! `A_i = (rms(db) + stale_i)/sd(u_i) · (1 + swings_i) · 10^(0.4 (corr(e, e_last) - 1))`
 //!
+//! (where a mean is held, with what it lacks inside a step: see [`Circumstances::means`])
 //! the score of the run is `A = max A_i`; the true relative error of its coupling variables is about `A/4`, and nine
 //! times in ten between `A/30` and `1.5 A`. Found by experiment on 620 random systems and 19 904 runs; the limits of
 //! the method are in the documentation. Errors inside subsystems are not seen.
@@ -94,6 +95,11 @@ pub struct Circumstances {
     pub twins: Vec<Option<usize>>,
     /// Inputs that are integers or truth values: their jumps are what they are for.
     pub discrete: Vec<bool>,
+    /// Inputs that are held as their mean over a step. It lacks the moment `h³ u'/12`, as if `μw = h² u''/12` were added to the input,
+    /// which moves outputs by an amount that depends on the subsystem: `2 rms(μw)/sd · (10 + swings)` is added to `A_i`, and `db + μw` takes the
+    /// place of e in its correlation and its swings. Outputs that are read again change from those at the mean: of the stale part counts
+    /// rms(e) over rms(u_new − mean).
+    pub means: Vec<bool>,
     /// Start of the run, in s.
     pub start: f64,
     /// Planned end of the run, in s.
@@ -139,6 +145,7 @@ struct Owed {
 #[derive(Clone, Copy, Debug)]
 struct Reread {
     input: usize,
+    member: usize,
     output: usize,
     gain: f64,
 }
@@ -162,6 +169,13 @@ struct Input {
     /// Its subsystem feeds it through, or may do so, with an unknown gain.
     fed_through: bool,
     twin: Option<usize>,
+    /// Held as its mean; μw of the last step, Σ h (μw)² and the length of the last step, 0 after a restart.
+    as_mean: bool,
+    lack: f64,
+    lack2: f64,
+    step: f64,
+    /// Σ h (u_new − mean)²: outputs that are read again change by that, not by e.
+    off_mean2: f64,
     u: f64,
     mean: f64,
     m2: f64,
@@ -170,8 +184,10 @@ struct Input {
     min: f64,
     max: f64,
     travel: f64,
-    /// Σ h db², db being the mean of the last two steps; h and h db of the last one.
+    /// Σ h db², db being the mean of the last two steps; its newest term, and those before events; h and h db of the last step.
     d2: f64,
+    newest: f64,
+    before_events: f64,
     h_last: f64,
     db_last: f64,
     /// Σ h e², and Σ |Δe|, min, max of e.
@@ -192,11 +208,12 @@ struct Input {
     drift: f64,
     integral: f64,
     integral_range: [f64; 2],
-    /// For explanations: Σ Δu², Σ (Δ²u)², changes of sign of e, the largest |e| and when, size over time.
+    /// For explanations: Σ Δu², Σ (Δ²u)², changes of sign of e and of how many pairs, the largest |e| and when, size over time.
     du: f64,
     du2: f64,
     ddu2: f64,
     changes: u64,
+    pairs: u64,
     worst: f64,
     worst_time: f64,
     size: [f64; PARTS],
@@ -220,6 +237,9 @@ pub struct InputFindings {
     pub spread: f64,
     /// How often it and its neighbours go up and down.
     pub swings: f64,
+    /// What a push of the size of its standard deviation moves the outputs of its subsystem by in half an oscillation, over their
+    /// standard deviations; infinite where that is not known. Below 0.2 its defects count less.
+    pub answer: f64,
     /// Lag-1 correlation of jumps: 1 for smooth inputs, -1 for ringing ones.
     pub correlation: f64,
     /// rms of jumps, in its unit.
@@ -234,6 +254,10 @@ pub struct InputFindings {
     pub alternation: f64,
     /// rms of the last quarter over that of the second one.
     pub growth: f64,
+    /// rms of the last quarter over that of the third one: 1 where what has grown stays as it is, √growth where it grows exponentially.
+    pub late: f64,
+    /// Share of the squared defects in the last steps before events: a discontinuity inside such a step was not announced.
+    pub sudden: f64,
     /// rms of mean defects over that of the input itself, the largest of the parts of the run between its first and last quarter: what
     /// defects were while something that grows was still small.
     pub early: f64,
@@ -265,6 +289,13 @@ impl Findings {
     }
 }
 
+/// Defects of an input whose subsystem answers with less than one over this add up in proportion to the answer. Of two weakly coupled
+/// oscillators that is six times what defects in resonance come to; an amplitude that is off moves the phase of nonlinear ones, too.
+const ANSWER: f64 = 5.0;
+
+/// What a mean lacks counts so often, as often as in so many swings more.
+const MEAN: [f64; 2] = [2.0, 10.0];
+
 /// The share of a jump that is the mean defect of a hold of order m (equal steps).
 fn mean_share(order: u8) -> f64 {
     match order {
@@ -287,6 +318,7 @@ impl Verdict {
                 watched: network.wiring.is_coupled(i) && !external[i] && !run.discrete[i],
                 order: run.holds[i],
                 twin: run.twins[i],
+                as_mean: run.means[i],
                 min: f64::INFINITY,
                 max: f64::NEG_INFINITY,
                 e_min: f64::INFINITY,
@@ -299,7 +331,7 @@ impl Verdict {
             for (output, gain) in network.wiring.sources(i) {
                 let s = network.owner_of_output[output];
                 if refreshed(s) {
-                    reread.push(Reread { input: i, output, gain });
+                    reread.push(Reread { input: i, member: s, output, gain });
                     continue;
                 }
                 let known = &network.members[s];
@@ -358,6 +390,8 @@ impl Verdict {
     pub fn restart(&mut self, u: &[f64]) {
         for (input, &u) in self.inputs.iter_mut().zip(u) {
             (input.u, input.min, input.max) = (u, input.min.min(u), input.max.max(u));
+            input.step = 0.0;
+            input.before_events += std::mem::take(&mut input.newest);
         }
     }
 
@@ -405,7 +439,7 @@ impl Verdict {
         if !self.reread.is_empty() {
             let g = &mut self.g[n..];
             g.fill(0.0);
-            for &Reread { input: i, output, gain } in &self.reread {
+            for &Reread { input: i, output, gain, .. } in &self.reread {
                 g[i] += gain * (step.y_fresh[output] - step.y_step[output]);
             }
             self.inputs.iter_mut().zip(g).for_each(|(input, g)| input.r2 += h * *g * *g);
@@ -414,14 +448,24 @@ impl Verdict {
 
     /// What there is to say about the run so far.
     pub fn result(&self, limits: &VerdictLimits) -> Findings {
+        self.result_with(limits, &[])
+    }
+
+    /// The same where it is known what a unit of an input moves the outputs of its subsystem by in half an oscillation, over their
+    /// standard deviations ([`crate::subsystem::own_step::OwnSteps::answer`]); what is missing or infinite is not known.
+    pub fn result_with(&self, limits: &VerdictLimits, answers: &[f64]) -> Findings {
         let members = self.swing.iter().map(|swing| swing.member + 1).max().unwrap_or(0);
         let mut swings = vec![0.0f64; members];
         for &Swing { member, input } in &self.swing {
             swings[member] = swings[member].max(self.inputs[input].swings());
         }
         let judged = self.inputs.iter().enumerate().filter(|(_, input)| input.watched);
-        let list: Vec<InputFindings> =
-            judged.map(|(i, input)| self.findings(i, input, swings[self.owner[i]])).collect();
+        let list: Vec<InputFindings> = judged
+            .map(|(i, input)| {
+                let answer = answers.get(i).copied().unwrap_or(f64::INFINITY);
+                self.findings(i, input, swings[self.owner[i]], answer)
+            })
+            .collect();
         // A score that is not a number is the worst of all.
         let rank = |x: f64| if x.is_nan() { f64::INFINITY } else { x };
         let worst = list.iter().max_by(|a, b| rank(a.score).total_cmp(&rank(b.score)));
@@ -431,14 +475,31 @@ impl Verdict {
         Findings { word, score, blame, steps: self.steps, inputs: list }
     }
 
-    fn findings(&self, i: usize, input: &Input, swings: f64) -> InputFindings {
+    /// The share of what a refresh changes that prediction defects are to blame for: all of it, but for members that were given means.
+    fn reread(&self, i: usize) -> f64 {
+        let of_member = |s: usize| {
+            let given = self.inputs.iter().zip(&self.owner);
+            let means = given.filter(|(input, owner)| **owner == s && input.as_mean && input.m2 > 0.0);
+            let sum = |(e, off): (f64, f64), (input, _): (&Input, &usize)| {
+                (e + input.e2 / input.m2, off + input.off_mean2 / input.m2)
+            };
+            let (e, off) = means.fold((0.0, 0.0), sum);
+            if off > 0.0 { (e / off).sqrt().min(1.0) } else { 1.0 }
+        };
+        let shares =
+            self.reread.iter().filter(|reread| reread.input == i).map(|reread| of_member(reread.member));
+        shares.reduce(f64::max).unwrap_or(1.0)
+    }
+
+    fn findings(&self, i: usize, input: &Input, swings: f64, answer: f64) -> InputFindings {
         let mean = |sum: f64, time: f64| if time > 0.0 { (sum / time).sqrt() } else { 0.0 };
         let defect = mean(input.d2, self.time);
         let jump_rms = mean(input.e2, self.time);
         let unsampled = self.sampled_time == 0.0 && self.owed.iter().any(|owed| owed.jump == i);
         let guessed = if input.fed_through || unsampled { jump_rms } else { 0.0 };
-        let stale =
-            mean(input.s2, self.sampled_time) + mean_share(input.order) * mean(input.r2, self.time) + guessed;
+        let stale = mean(input.s2, self.sampled_time)
+            + mean_share(input.order) * self.reread(i) * mean(input.r2, self.time)
+            + guessed;
         // Below this, an input is constant and its spread is round-off.
         let round_off = 1e-12 * input.max.abs().max(input.min.abs());
         let spread = mean(input.m2.max(0.0), self.time);
@@ -448,12 +509,16 @@ impl Verdict {
         };
         let correlation = if input.eq > 0.0 { (input.ee / input.eq).clamp(-1.0, 1.0) } else { 1.0 };
         let off = defect + stale;
-        let score = if off == 0.0 {
+        let answer = answer * spread.max(round_off);
+        let lack = mean(input.lack2, self.time);
+        let score = if off == 0.0 && lack == 0.0 {
             0.0
         } else {
-            off / spread.max(round_off) * (1.0 + swings) * 10f64.powf(0.4 * (correlation - 1.0))
+            let (scale, counts) = (spread.max(round_off), (ANSWER * answer).min(1.0));
+            let adds_up = (1.0 + swings) * counts;
+            off / scale * adds_up * 10f64.powf(0.4 * (correlation - 1.0))
+                + MEAN[0] * lack / scale * (MEAN[1] + swings) * counts
         };
-        let pairs = input.jumps.saturating_sub(1).max(1) as f64;
         InputFindings {
             input: i,
             score,
@@ -461,13 +526,16 @@ impl Verdict {
             stale,
             spread,
             swings,
+            answer,
             correlation,
             jump_rms,
             jump_max: input.worst,
             jump_time: input.worst_time,
             roughness: if input.du2 > 0.0 { (input.ddu2 / input.du2).sqrt() } else { 0.0 },
-            alternation: input.changes as f64 / pairs,
+            alternation: input.changes as f64 / input.pairs.max(1) as f64,
             growth: input.growth(),
+            late: input.late(),
+            sudden: if input.d2 > 0.0 { input.before_events / input.d2 } else { 0.0 },
             early: input.early(),
             kick: input.of_integral(input.kick),
             drift: input.of_integral(input.drift.abs()),
@@ -492,6 +560,12 @@ impl Input {
         let [low, high] = self.integral_range;
         self.integral_range = [low.min(self.integral), high.max(self.integral)];
         let du = u - self.u;
+        self.lack = if self.as_mean && self.step > 0.0 {
+            h * h / 6.0 * (du / h - self.du / self.step) / (h + self.step)
+        } else {
+            0.0
+        };
+        self.step = h;
         self.travel += du.abs();
         self.du2 += du * du;
         self.ddu2 += (du - self.du) * (du - self.du);
@@ -503,7 +577,7 @@ impl Input {
     /// The jump at the end of a step in which `end` was held at last.
     fn jump(&mut self, (h, t, part): (f64, f64, usize), e: f64, end: f64, correction: f64, start_up: bool) {
         if start_up {
-            (self.jumps, self.h_last, self.db_last) = (0, 0.0, 0.0);
+            (self.jumps, self.h_last, self.db_last, self.newest) = (0, 0.0, 0.0, 0.0);
             return;
         }
         let new = e + end;
@@ -515,11 +589,22 @@ impl Input {
         self.kick = self.kick.max((h * defect).abs());
         self.drift += h * defect;
         let mean = (self.db_last + h * defect) / (self.h_last + h);
-        self.d2 += h * mean * mean;
+        self.newest = h * mean * mean;
+        self.d2 += self.newest;
         self.off[part] += h * mean * mean;
         (self.h_last, self.db_last) = (h, h * defect);
         self.e2 += h * e * e;
+        if self.as_mean {
+            self.lack2 += h * self.lack * self.lack;
+            let off = e + 0.5 * (end - self.u);
+            self.off_mean2 += h * off * off;
+        }
+        if e.abs() > self.worst {
+            (self.worst, self.worst_time) = (e.abs(), t);
+        }
+        let e = if self.as_mean { defect + self.lack } else { e };
         if self.jumps > 0 {
+            self.pairs += 1;
             self.e_travel += (e - self.e_last).abs();
             self.ee += e * self.e_last;
             self.eq += 0.5 * (e * e + self.e_last * self.e_last);
@@ -529,9 +614,6 @@ impl Input {
         self.e_min = self.e_min.min(e);
         self.e_max = self.e_max.max(e);
         self.e_last = e;
-        if e.abs() > self.worst {
-            (self.worst, self.worst_time) = (e.abs(), t);
-        }
     }
 
     fn swings(&self) -> f64 {
@@ -559,12 +641,23 @@ impl Input {
     /// rms of the last quarter of what has been run over that of the second one; 0 where that cannot be said.
     fn growth(&self) -> f64 {
         let used = self.used();
+        self.last_quarter_over(used / 4..used / 2)
+    }
+
+    /// The same over that of the third one.
+    fn late(&self) -> f64 {
+        let used = self.used();
+        self.last_quarter_over(used / 2..3 * used / 4)
+    }
+
+    fn last_quarter_over(&self, parts: std::ops::Range<usize>) -> f64 {
+        let used = self.used();
         let rms = |range: std::ops::Range<usize>| {
             let time: f64 = self.size_time[range.clone()].iter().sum();
             if time > 0.0 { (self.size[range].iter().sum::<f64>() / time).sqrt() } else { 0.0 }
         };
-        let (second, last) = (rms(used / 4..used / 2), rms(3 * used / 4..used));
-        if used >= 4 && second > 0.0 { last / second } else { 0.0 }
+        let (before, last) = (rms(parts), rms(3 * used / 4..used));
+        if used >= 4 && before > 0.0 { last / before } else { 0.0 }
     }
 }
 

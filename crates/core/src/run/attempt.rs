@@ -73,8 +73,8 @@ impl Engine {
                     match self.judge(driving, &proposal, retry) {
                         Decision::Accept { next_h } => {
                             wish = std::mem::replace(&mut self.wish, next_h);
-                            if self.policies.controller.has_located() {
-                                self.report_jump(driving);
+                            if let Some(input) = self.crossed_jump(span, driving) {
+                                self.report_jump(input);
                             }
                             break;
                         }
@@ -89,12 +89,27 @@ impl Engine {
         self.accept(tries.rejections, wish, observer)
     }
 
-    /// The discontinuity that was located is an event of the subsystems that feed the input that jumps.
-    fn report_jump(&mut self, driving: Option<Estimate>) {
+    /// The input that jumped in an accepted step, if that is over a discontinuity that nothing announced: one that rejections located, one
+    /// with an error far above those before it, or one of the run that is repeated.
+    #[inline]
+    fn crossed_jump(&self, span: Span, driving: Option<Estimate>) -> Option<usize> {
+        let repeated = &self.settings.repeated_jumps;
+        if driving.is_none() && repeated.is_empty() {
+            return None;
+        }
+        let place = repeated.partition_point(|(end, _)| *end < span.end);
+        if let Some((_, input)) = repeated.get(place).filter(|(end, _)| *end == span.end) {
+            return Some(*input);
+        }
+        let estimate = driving?;
+        let crosses = || self.policies.driving().is_some_and(|e| e.crosses_jump(&estimate));
+        estimate.limited_by.filter(|_| self.policies.controller.has_located() || crosses())
+    }
+
+    /// The discontinuity that was crossed is an event of the subsystems that feed the input that jumps.
+    fn report_jump(&mut self, input: usize) {
         let Engine { network, record, .. } = self;
-        let input = driving.and_then(|estimate| estimate.limited_by);
-        let sources = input.into_iter().flat_map(|i| network.wiring.sources(i));
-        for (output, _) in sources {
+        for (output, _) in network.wiring.sources(input) {
             let member = network.owner_of_output[output];
             if record.eventful.iter().all(|(s, _)| *s != member) {
                 record.eventful.push((member, StepEvent::Handled));
@@ -311,7 +326,7 @@ impl Engine {
     }
 
     /// As [`Engine::sweep`]; with what was held `onward` from the step before, if that is given.
-    pub(super) fn sweep_on(&mut self, span: Span, onward: Option<Span>) -> Result<Swept, RunError> {
+    pub(super) fn sweep_on(&mut self, span: Span, onward: Option<&Span>) -> Result<Swept, RunError> {
         self.statistics.sweeps += 1;
         self.record.span = span;
         let mut sweep = Sweep {

@@ -82,10 +82,11 @@ impl Engine {
         let runaway = watch(&mut self.watch, span, &self.record.flows, self.settings.stop_runaway);
         let over_tolerance = self.count();
         let arrival = self.clock.advance(span);
-        let ended = self.record.eventful.iter().find(|(_, event)| *event == StepEvent::Terminated);
-        self.terminated = ended.map(|&(member, _)| (member, span.end));
-        let is_event =
-            (arrival.is_discontinuity() || !self.record.eventful.is_empty()) && self.terminated.is_none();
+        let has_events = !self.record.eventful.is_empty();
+        if has_events {
+            self.note_end(span);
+        }
+        let is_event = (arrival.is_discontinuity() || has_events) && self.terminated.is_none();
         let rejected_norm = std::mem::replace(&mut self.rejected_norm, f64::NAN);
         let view = self.record.view(&self.network, self.doubled());
         let flow = observer.accepted(
@@ -104,11 +105,19 @@ impl Engine {
                     corrections: &self.record.corrections,
                 },
                 limited_by: self.record.estimates.first().and_then(|e| e.limited_by),
+                loop_evaluations: self.refresh.loops().map(|(_, loops)| loops.evaluations).sum(),
                 at_ceiling: place == Place::Last && next_h < self.unlimited,
                 event_follows: is_event && place == Place::Last,
             },
         );
         runaway.map(|()| (flow, arrival))
+    }
+
+    /// Notes the member that ended the simulation at the end of the step, if one did.
+    #[cold]
+    fn note_end(&mut self, span: Span) {
+        let ended = self.record.eventful.iter().find(|(_, event)| *event == StepEvent::Terminated);
+        self.terminated = ended.map(|&(member, _)| (member, span.end));
     }
 
     /// Enters an accepted step into the statistics; true if it is over tolerance.
@@ -129,9 +138,13 @@ impl Engine {
             statistics.without_scale += u64::from(over_tolerance);
             return over_tolerance;
         }
+        if over_tolerance {
+            statistics.time_over += span.h;
+        }
         let floor = policies.floor().max(clock.pace().floor());
         if over_tolerance && span.h <= floor * (1.0 + 1e-9) {
             statistics.at_floor += 1;
+            statistics.time_at_floor += span.h;
             statistics.first_at_floor.get_or_insert(span.end);
         }
         if norm > statistics.worst_norm.value {
@@ -180,10 +193,13 @@ impl Engine {
     }
 
     /// Variables that are only recorded.
+    #[inline]
     pub(super) fn read_probes(&mut self, span: Span) -> Result<(), RunError> {
-        if self.record.probes.is_empty() {
-            return Ok(());
-        }
+        if self.record.probes.is_empty() { Ok(()) } else { self.read_all_probes(span) }
+    }
+
+    #[inline(never)] // What is not recorded costs no call.
+    fn read_all_probes(&mut self, span: Span) -> Result<(), RunError> {
         for (s, member) in self.network.members.iter_mut().enumerate() {
             if !member.probes.is_empty() {
                 let z = &mut self.record.probes[member.probes.clone()];

@@ -279,7 +279,7 @@ impl Engine {
                 pairs.all(|pair| !matches!(pair.gain, GainSource::Unknown | GainSource::Identified))
             };
             let known = found.path.iter().all(|&(_, output)| is_known(output));
-            known.then(|| LoopGain::of(network, found, values, |a, b| place[a] < place[b]))
+            known.then(|| LoopGain::of(network, found, values, &place))
         };
         structure.loops.iter().map(of).collect()
     }

@@ -228,7 +228,7 @@ impl Engine {
         }
         self.swap_first();
         self.swap_held();
-        let swept = self.sweep_on(second, Some(first));
+        let swept = self.sweep_on(second, Some(&first));
         if let Some(pair) = &mut self.pair {
             let y = matches!(swept, Ok(Swept::Whole)).then(|| self.record.y_end());
             pair.keep_big(BigStep::Modified, &self.exchange, y);

@@ -106,7 +106,7 @@ impl Policies {
             ceiling.commit(step, self.estimators.first().map_or(&[], |e| e.diagnostics().noise), crossed);
         }
         if let Some(sampled) = &mut self.sampled {
-            sampled.commit(step);
+            sampled.commit(step, record.estimates.first());
         }
         if let Some(identifier) = &mut self.identifier {
             let acted = |i: usize| exchange.input_at_end(record, i);

@@ -49,6 +49,9 @@ pub struct Settings {
     pub changes: Vec<Change>,
     /// Steps end at these times, in seconds and increasing, whatever the controller wants: those of an earlier run, or parts of them.
     pub repeats: Option<Arc<[f64]>>,
+    /// Ends of those steps that were over a discontinuity that nothing announced, in seconds and increasing, and the input that jumped:
+    /// the past is forgotten there as it was then.
+    pub repeated_jumps: Arc<[(f64, usize)]>,
     /// How many threads advance the members of a stage, this one included; 0 is as good as 1.
     pub worker_threads: usize,
 }
@@ -118,6 +121,7 @@ impl Settings {
             sample_feed_through: false,
             changes: Vec::new(),
             repeats: None,
+            repeated_jumps: [].into(),
             worker_threads: 0,
         }
     }

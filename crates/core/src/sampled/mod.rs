@@ -15,6 +15,7 @@ mod period;
 pub use period::Samples;
 
 use crate::checkpoint::{Checkpoint, Checkpointed};
+use crate::estimator::Estimate;
 use crate::network::Network;
 use crate::step::{StepRecord, StepView};
 use crate::subsystem::Span;
@@ -31,12 +32,20 @@ const POINT: f64 = 1e-5;
 const SAME_TIME: f64 = 1e-8;
 const SECONDS: f64 = 2e-8;
 const MOST_POINT: f64 = 1e-3;
+/// A step that ends so close to a sample ends at it, in points.
+const NEAR: f64 = 1e-3;
 /// Into so many parts a wider window is divided by steps that end in it: the sample is in one of them.
 const PARTS: f64 = 8.0;
 /// In a window wider than this share of the period, a jump is not excused.
 const WINDOW: f64 = 0.05;
 /// How often a belief may turn out wrong before none is formed any more.
 const MOST_WRONG: u8 = 8;
+/// Where a step that ended at a sample was over tolerance for what the sampler read, a step ends this share of the period before each of the next
+/// samples: inputs are read at the end of a short step, whatever a long one would predict of them. A sampler that computes at the start
+/// of the step after reads what was exchanged, and needs none.
+const BEFORE: f64 = 0.05;
+/// For so many samples at first, and for twice as many each time that it happens again.
+const CAREFUL: f64 = 8.0;
 /// Round numbers are tested in every sample whose number is a power of two: a step ends this many points before it, and nothing
 /// may have changed then.
 const TESTED: f64 = 10.0;
@@ -68,10 +77,15 @@ struct Watched {
     exact: Option<Samples>,
     /// They were given, and not found.
     given: bool,
+    /// It is known to be sampled, but not when: whatever changes is a sample.
+    certain: bool,
     /// Round numbers that fitted were wrong.
     odd: bool,
     /// Changes show in the step after the sample.
     late: bool,
+    /// Samples before which a short step is made still, and how many there were the last time.
+    careful: f64,
+    caution: f64,
     wrong: u8,
     /// When a period was first known, in s.
     since: Option<f64>,
@@ -95,18 +109,27 @@ pub struct SampledReport {
     pub period: f64,
     /// When it was found, in s.
     pub since: f64,
+    /// When exactly its samples are, if that is known.
+    pub samples: Option<Samples>,
+}
+
+/// What is known of samples before a run, and what is to be done about others.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownSamples<'a> {
+    /// Those of members, by their places.
+    pub given: &'a [Option<Samples>],
+    /// Outputs that are sampled, at times that are not known.
+    pub certain: &'a [usize],
+    /// Outputs of other members are watched, too.
+    pub finds: bool,
+    /// Steps end at samples.
+    pub lands: bool,
 }
 
 impl SampledOutputs {
-    /// Watches outputs of `network` that feed something, from `start` on, in s: all of them, or, unless `finds`, those of members whose
-    /// samples are `given`, by their places. Steps end at samples where they can: `lands`. `None` if there is nothing to watch.
-    pub fn new(
-        network: &Network,
-        start: f64,
-        given: &[Option<Samples>],
-        finds: bool,
-        lands: bool,
-    ) -> Option<Self> {
+    /// Watches outputs of `network` that feed something, from `start` on, in s. `None` if there is nothing to watch.
+    pub fn new(network: &Network, start: f64, known: &KnownSamples<'_>) -> Option<Self> {
+        let KnownSamples { given, certain, finds, lands } = *known;
         // Inputs by the output that feeds them; `None` where one is only a part of an input.
         let mut fed: Vec<Vec<Option<usize>>> = vec![Vec::new(); network.n_outputs];
         for i in 0..network.n_inputs {
@@ -124,7 +147,9 @@ impl SampledOutputs {
                 let fed = fed[output].iter().copied().flatten().collect();
                 let since = given.map(|_| start);
                 let (exact, given) = (given, given.is_some());
-                watched.push(Watched { exact, given, since, ..Watched::new(output, fed) });
+                let certain = certain.contains(&output);
+                let since = since.or(certain.then_some(start));
+                watched.push(Watched { exact, given, certain, since, ..Watched::new(output, fed) });
             }
             let inputs = member.inputs.clone().filter(|&i| network.wiring.is_coupled(i)).collect();
             if watched.len() > first {
@@ -142,7 +167,12 @@ impl SampledOutputs {
         for member in &self.members {
             let (mut all, mut at_sample) = (true, false);
             for w in &self.watched[member.outputs.clone()] {
-                match w.place(record.span) {
+                let place = match w.certain {
+                    true if record.y_step[w.output] == record.y_prev[w.output] => Place::Between,
+                    true => Place::Sample,
+                    false => w.place(record.span),
+                };
+                match place {
                     Place::Unknown => all = false,
                     Place::Between => {}
                     Place::Sample => {
@@ -157,10 +187,17 @@ impl SampledOutputs {
         }
     }
 
-    /// Learns from an accepted step.
-    pub(crate) fn commit(&mut self, step: &StepView<'_>) {
-        for w in &mut self.watched {
-            w.see(step.span, step.y_prev[w.output], step.y_step[w.output], self.start);
+    /// Learns from an accepted step, and what the `driving` estimator said of it.
+    pub(crate) fn commit(&mut self, step: &StepView<'_>, driving: Option<&Estimate>) {
+        let limiting = driving.filter(|e| e.norm > 1.0).and_then(|e| e.limited_by);
+        for member in &self.members {
+            let is_over = limiting.is_some_and(|i| member.inputs.contains(&i));
+            for w in self.watched[member.outputs.clone()].iter_mut().filter(|w| !w.certain) {
+                if w.place(step.span) == Place::Sample {
+                    w.read(is_over);
+                }
+                w.see(step.span, step.y_prev[w.output], step.y_step[w.output], self.start);
+            }
         }
     }
 
@@ -175,7 +212,7 @@ impl SampledOutputs {
     pub fn found(&self) -> Vec<SampledReport> {
         let report = |w: &Watched| {
             let period = w.exact.map(|samples| samples.period).or(w.period.mean())?;
-            Some(SampledReport { output: w.output, period, since: w.since? })
+            Some(SampledReport { output: w.output, period, since: w.since?, samples: w.exact })
         };
         self.watched.iter().filter_map(report).collect()
     }
@@ -205,8 +242,11 @@ impl Watched {
             period: Period::default(),
             exact: None,
             given: false,
+            certain: false,
             odd: false,
             late: false,
+            careful: 0.0,
+            caution: 0.0,
             wrong: 0,
             since: None,
             hit: f64::NEG_INFINITY,
@@ -225,7 +265,7 @@ impl Watched {
         }
         if let Some(samples) = &self.exact {
             let shown = self.shown(samples, samples.nearest(span.end));
-            let near = 1e-3 * point(samples.period, shown);
+            let near = NEAR * point(samples.period, shown);
             return if (span.end - shown).abs() <= near {
                 Place::Sample
             } else if samples.after(span.start + near) < span.end - near {
@@ -252,24 +292,39 @@ impl Watched {
         if let Some(samples) = &self.exact {
             let point = point(samples.period, t);
             let last = samples.nearest(t);
-            if self.late && (t - last).abs() <= 1e-3 * point {
+            if self.late && (t - last).abs() <= NEAR * point {
                 land(self.shown(samples, last));
             }
             let next = samples.after(t + 2.0 * point);
             let tests = !self.given && (self.hits + 1.0).log2().fract() == 0.0;
             let tested = tests && t < next - 2.0 * TESTED * point;
             land(if tested { next - TESTED * point } else { next });
+            let before = next - BEFORE * samples.period;
+            if self.careful > 0.0 && !self.late && t < before {
+                land(before);
+            }
             return;
         }
         let (Some((from, to)), Some(period)) = (self.period.window(t), self.period.mean()) else { return };
         let (width, point) = (to - from, point(period, to));
         if width <= PARTS * point {
-            land(to + point);
+            let before = from - BEFORE * period;
+            land(if self.careful > 0.0 && t < before { before } else { to + point });
         } else if t < from {
             land(from);
         } else {
             let part = ((t - from) / width * PARTS + 0.1).floor() + 1.0;
             land(if part < PARTS { from + part * width / PARTS } else { to + point });
+        }
+    }
+
+    /// A step ended at a sample; `is_over` tells that it was over tolerance for what was read.
+    fn read(&mut self, is_over: bool) {
+        if self.careful > 0.0 {
+            self.careful -= 1.0;
+        } else if is_over {
+            self.caution = CAREFUL.max(2.0 * self.caution);
+            self.careful = self.caution;
         }
     }
 
@@ -282,7 +337,7 @@ impl Watched {
         let is_sample = self.place(span) == Place::Sample;
         let follows = self
             .exact
-            .is_some_and(|samples| (span.start - self.hit).abs() <= 1e-3 * point(samples.period, span.start));
+            .is_some_and(|samples| (span.start - self.hit).abs() <= NEAR * point(samples.period, span.start));
         if let (true, Some(samples)) = (is_sample, &self.exact) {
             self.hit = samples.nearest(span.end);
             self.hits += 1.0;
@@ -346,6 +401,13 @@ impl Watched {
     }
 }
 
+impl Samples {
+    /// Whether one is at `t`.
+    pub fn hits(&self, t: f64) -> bool {
+        (self.nearest(t) - t).abs() <= NEAR * point(self.period, t)
+    }
+}
+
 /// Times that are no further apart than this, in s, are one for a sampler with this period.
 fn point(period: f64, t: f64) -> f64 {
     (POINT * period).max(SAME_TIME * t.abs()).max(SECONDS.min(MOST_POINT * period))
@@ -356,7 +418,7 @@ impl Checkpointed for SampledOutputs {
         let number = |flag: bool| f64::from(u8::from(flag));
         for w in &self.watched {
             tape.extend(&[w.low, w.high, w.repeats, w.jumps, w.moves, f64::from(w.wrong), w.hit, w.hits]);
-            tape.extend(&[number(w.odd), number(w.late), w.since.unwrap_or(f64::NAN)]);
+            tape.extend(&[number(w.odd), number(w.late), w.careful, w.caution, w.since.unwrap_or(f64::NAN)]);
             let exact = w.exact.map_or([f64::NAN; 2], |samples| [samples.at, samples.period]);
             tape.extend(&exact);
             tape.extend(&w.period.state());
@@ -368,6 +430,7 @@ impl Checkpointed for SampledOutputs {
             [w.low, w.high, w.repeats, w.jumps, w.moves] = [(); 5].map(|()| tape.pull());
             (w.wrong, w.hit, w.hits) = (tape.pull() as u8, tape.pull(), tape.pull());
             (w.odd, w.late) = (tape.pull() != 0.0, tape.pull() != 0.0);
+            (w.careful, w.caution) = (tape.pull(), tape.pull());
             w.since = Some(tape.pull()).filter(|t| !t.is_nan());
             let [at, period] = [(); 2].map(|()| tape.pull());
             w.exact = (!period.is_nan()).then_some(Samples { at, period });
@@ -375,5 +438,36 @@ impl Checkpointed for SampledOutputs {
             tape.fill(&mut state);
             w.period = Period::from_state(&state);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Samples, Watched};
+
+    fn wanted(w: &Watched, t: f64) -> Vec<f64> {
+        let mut list = Vec::new();
+        w.wanted(t, &mut |end| list.push(end));
+        list
+    }
+
+    /// A step over tolerance for what was read at a sample: a short step before each of the next eight, then of the next sixteen.
+    #[test]
+    fn short_steps_end_at_samples_that_were_misread() {
+        let exact = Some(Samples { at: 0.0, period: 1.0 });
+        let mut w = Watched { exact, given: true, since: Some(0.0), ..Watched::new(0, Vec::new()) };
+        assert_eq!(wanted(&w, 0.2), [1.0]);
+        for count in [8, 16] {
+            w.read(true);
+            for _ in 0..count {
+                assert_eq!((wanted(&w, 0.2), wanted(&w, 0.96)), (vec![1.0, 0.95], vec![1.0]));
+                w.read(true);
+            }
+            w.read(false);
+            assert_eq!(wanted(&w, 0.2), [1.0]);
+        }
+        w.read(true);
+        w.late = true;
+        assert_eq!(wanted(&w, 0.2), [1.0], "a late sampler reads what was exchanged");
     }
 }

@@ -60,7 +60,7 @@ pub(super) struct StageContext<'a> {
     /// The part of it that the stage crosses.
     pub part: Span,
     /// The step before, if what was held on it goes on instead of what is held from here.
-    pub onward: Option<Span>,
+    pub onward: Option<&'a Span>,
 }
 
 impl Exchange {
@@ -141,7 +141,7 @@ impl Exchange {
                     let (takes, held) = (&self.takes, &mut self.held);
                     derivatives.hold(&self.history, part, range.clone(), hold, takes, held);
                 }
-                if let Some(first) = context.onward {
+                if let Some(first) = context.onward.copied() {
                     self.go_on(range, first, context);
                 }
             }

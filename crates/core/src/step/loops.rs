@@ -28,6 +28,10 @@ impl Default for LoopRules {
 /// come from iterations of their own are not exact.
 const LOOSE: f64 = 1e-6;
 
+/// A share of the nominal value, or of where the loop was begun, that counts as nothing: residuals of a loop whose solution is 0 have no
+/// other scale.
+const NOTHING: f64 = 1e-6;
+
 /// How often a step of Newton's method is halved.
 const HALVINGS: u32 = 11;
 
@@ -198,7 +202,9 @@ impl LoopSolver {
             let terms: f64 = wiring.sources(i).map(|(o, gain)| (gain * still.y[o]).abs()).sum();
             let round_off = 8.0 * f64::EPSILON * (terms + u.abs() + wiring.offset(i).abs());
             // What is only tried is no scale for later: a step of Newton's method may go very far.
-            let scale = self.seen[k].max(u.abs()).max(fed.abs());
+            let typical = still.network.input_scale[i].nominal.abs().max(self.start[k].abs());
+            let floor = if typical.is_finite() { NOTHING * typical } else { 0.0 };
+            let scale = self.seen[k].max(u.abs()).max(fed.abs()).max(floor);
             let off = (r[k].abs() - round_off).max(0.0);
             let e = if off == 0.0 && !r[k].is_nan() { 0.0 } else { off / scale };
             norm = if e.is_nan() || r[k].is_nan() { f64::INFINITY } else { norm.max(e) };

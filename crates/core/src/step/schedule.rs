@@ -60,6 +60,8 @@ pub struct Stage {
     pub parts: u32,
     /// Who steps.
     pub members: Vec<usize>,
+    /// The same as ranges, in the same order.
+    pub runs: Vec<Range<usize>>,
     /// All their inputs.
     pub inputs: Vec<Range<usize>>,
     /// All their outputs.
@@ -311,6 +313,7 @@ impl Schedule {
             part,
             parts,
             members: members.to_vec(),
+            runs: runs_in_order(members),
             inputs: runs(inputs),
             outputs: runs(outputs),
             sources: held.chain(own).chain(special).collect(),
@@ -378,8 +381,13 @@ fn blocks(network: &Network, kind: &ScheduleKind, rates: &[u32]) -> Vec<Vec<usiz
 /// Sorted indices as ranges.
 fn runs(mut indices: Vec<usize>) -> Vec<Range<usize>> {
     indices.sort_unstable();
+    runs_in_order(&indices)
+}
+
+/// Indices as ranges, in their order.
+fn runs_in_order(indices: &[usize]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
-    for i in indices {
+    for &i in indices {
         match runs.last_mut() {
             Some(run) if run.end == i => run.end += 1,
             _ => runs.push(i..i + 1),

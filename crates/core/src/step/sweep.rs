@@ -9,7 +9,7 @@ use crate::energy::Meter;
 use crate::error::RunError;
 use crate::hold::{HeldInputs, Hold};
 use crate::network::{Member, Network};
-use crate::subsystem::{Advance, Span, StepEvent, SubsystemError};
+use crate::subsystem::{Advance, Inputs, Span, StepEvent, SubsystemError};
 
 /// How far a sweep came.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub(crate) struct Sweep<'a> {
     /// Go on with NaN and infinite outputs.
     pub allow_nonfinite: bool,
     /// The step before, if what was held on it goes on.
-    pub onward: Option<Span>,
+    pub onward: Option<&'a Span>,
 }
 
 impl Sweep<'_> {
@@ -111,14 +111,20 @@ impl Sweep<'_> {
                 }
                 Ok(outcome)
             }
-            _ => advance_in_turn(&mut network.members, stage, (part, span.end), held, y_step, eventful),
+            _ => {
+                let advance = match held.slope.is_empty() {
+                    true => advance_in_turn::<false>,
+                    false => advance_in_turn::<true>,
+                };
+                advance(&mut network.members, stage, (part, span.end), held, y_step, eventful)
+            }
         }
     }
 }
 
-/// Lets the members of a stage cross it one after the other.
+/// Lets the members of a stage cross it one after the other; with derivatives of inputs if these are `SLOPED`.
 #[inline(never)] // Its loop keeps its registers.
-fn advance_in_turn(
+fn advance_in_turn<const SLOPED: bool>(
     all: &mut [Member],
     stage: &Stage,
     (part, end): (Span, f64),
@@ -127,12 +133,16 @@ fn advance_in_turn(
     eventful: &mut Vec<(usize, StepEvent)>,
 ) -> Result<StageOutcome, RunError> {
     let mut outcome = StageOutcome::new(part, end);
-    for &s in &stage.members {
-        let member = &mut all[s];
-        let inputs = inputs_of(held, &member.inputs);
-        let advanced = member.simulator.advance(part, inputs, &mut y[member.outputs.clone()]);
-        if !outcome.add(s, advanced, eventful)? {
-            break;
+    for run in &stage.runs {
+        for (s, member) in run.clone().zip(&mut all[run.clone()]) {
+            let inputs = match SLOPED {
+                true => inputs_of(held, &member.inputs),
+                false => Inputs::constant(&held.value[member.inputs.clone()]),
+            };
+            let advanced = member.simulator.advance(part, inputs, &mut y[member.outputs.clone()]);
+            if !outcome.add(s, advanced, eventful)? {
+                return Ok(outcome);
+            }
         }
     }
     Ok(outcome)
@@ -187,11 +197,18 @@ impl StageOutcome {
         if advance.event != StepEvent::None {
             note(eventful, s, advance.event);
         }
-        // What is announced for this macro step is over before it ends, or it was a sub-step too late.
-        if let Some(t) = advance.next_event.filter(|&t| t > self.end) {
-            self.next_event = self.next_event.min(t);
+        if let Some(t) = advance.next_event {
+            self.announce(t);
         }
         Ok(true)
+    }
+
+    /// What is announced for this macro step is over before it ends, or it was a sub-step too late.
+    #[inline(never)] // Most members announce nothing, and then no register is kept for it.
+    fn announce(&mut self, t: f64) {
+        if t > self.end {
+            self.next_event = self.next_event.min(t);
+        }
     }
 }
 

@@ -174,6 +174,8 @@ pub struct Capabilities {
     pub min_step: Option<f64>,
     /// The longest step it takes, in seconds.
     pub max_step: Option<f64>,
+    /// There cannot be two of it in one process.
+    pub once: bool,
 }
 
 /// Variables in their order. Copies share them until one is changed: an FMU may have hundreds of thousands of variables and many

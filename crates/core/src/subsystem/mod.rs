@@ -4,9 +4,13 @@ mod description;
 mod snapshot;
 pub mod wrapper;
 pub mod radau;
+pub mod halves;
+pub mod compensated;
 pub mod whole_steps;
 pub mod shared_inputs;
 pub mod own_step;
+pub mod answer;
+pub mod twin;
 
 pub use description::{
     Binding, Capabilities, Causality, Digits, FeedThrough, Info, Packet, PacketKind, ValueKind, Variable,
@@ -151,6 +155,10 @@ pub struct Lost {
     pub time: Option<f64>,
     /// What happened, in words: "crashed with SIGSEGV …".
     pub how: String,
+    /// What it said last, in words; empty where it said nothing.
+    pub said: String,
+    /// Lines of its log that have not come before.
+    pub log: Vec<String>,
 }
 
 /// How a subsystem was lost.
@@ -172,7 +180,8 @@ impl std::fmt::Display for Lost {
         if let Some(time) = self.time {
             write!(f, "at t = {time} s ")?;
         }
-        f.write_str(&self.how)
+        f.write_str(&self.how)?;
+        if self.said.is_empty() { Ok(()) } else { write!(f, "; its last messages: {}", self.said) }
     }
 }
 

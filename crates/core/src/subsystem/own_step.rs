@@ -6,13 +6,16 @@
 //! `d1 = y_one - y_two`, `d2 = y_two - y_four`, `p = clip(½ log2(Σd1²/Σd2²), ½, 4)`, `k = 1/(1 - 2^-p)`
 //!
 //! `S1 = max_j k Σ|d1_j| · (T/Σh of the probed steps)/sd(y_j)` bounds the error of the outputs at rest of the coupling: what it leaves is
-//! mostly less, 0.3 S1 is the estimate. Below order ½ the differences are the noise of an adaptive solver, and count nothing.
+//! mostly less, 0.3 S1 is the estimate; a [twin](super::twin) beside it measures how much. Below order ½ the differences are the noise
+//! of an adaptive solver, and count nothing.
 //!
 //! Where a tolerance is given, the subsystem is sub-stepped as finely as it needs: [`Governor`].
 
+use crate::subsystem::answer::{Answers, Scratch};
 use crate::subsystem::wrapper::Wrapper;
 use crate::subsystem::{
-    Advance, Binding, Inputs, Span, StateSnapshot, StepEvent, Subsystem, SubsystemError, ValueKind,
+    Advance, Binding, Info, Inputs, Setup, Span, StateSnapshot, StepEvent, Subsystem, SubsystemError,
+    ValueKind,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -51,6 +54,8 @@ const OWN_SHARE: f64 = 0.03;
 const MOST: f64 = 200.0;
 /// A step this much longer than the one that was probed last is probed, too, and beyond the second factor the past says nothing.
 const LONGER: [f64; 2] = [1.6, 1.5];
+/// The first of them while nothing was found: what is below round-off is negligible in steps that are so much longer, too.
+const LONGER_UNSEEN: f64 = 4.0;
 
 /// What probes have found; shared with the verdict.
 #[derive(Clone, Debug, Default)]
@@ -80,6 +85,19 @@ pub struct Sums {
     last_h: f64,
     /// The rate from each time on, if it is kept.
     log: Option<Vec<(f64, f64)>>,
+    answers: Answers,
+    /// A second instance may make every step in halves, does, and was compared so often.
+    may_have_twin: bool,
+    wants_twin: bool,
+    compared: u64,
+    /// It is sub-stepped as a tolerance asks for it.
+    governed: bool,
+    /// Steps, and sub-steps of all of them and of the last one.
+    steps: u64,
+    sub_steps: u64,
+    last_parts: u32,
+    /// Scratch instances showed at the start that outputs do not depend on the length of steps.
+    steady: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,8 +109,13 @@ struct Output {
     m2: f64,
     min: f64,
     max: f64,
-    /// Σh ẏ².
+    /// Σh ẏ², Σ|Δy|.
     speed: f64,
+    travel: f64,
+    /// The difference to a twin, Σh e² and Σ|Δe|.
+    e: f64,
+    e2: f64,
+    e_travel: f64,
     /// Σ|d1|; Σd1² and Σd2² of probes in quarters.
     d1: f64,
     q1: f64,
@@ -109,6 +132,7 @@ impl Output {
         }
         if self.known {
             self.speed += (y - self.y) * (y - self.y) / h;
+            self.travel += (y - self.y).abs();
             (self.min, self.max) = (self.min.min(y), self.max.max(y));
         } else {
             (self.min, self.max, self.known) = (y, y, true);
@@ -121,6 +145,16 @@ impl Output {
 
     fn largest(&self) -> f64 {
         self.min.abs().max(self.max.abs())
+    }
+
+    /// What the sum of a difference is multiplied by to be the error, k: by the measured order if there is one, else as for Euler's method.
+    fn whole(&self) -> f64 {
+        self.order().map_or(TWIN, |p| 1.0 / (1.0 - (-p).exp2()))
+    }
+
+    /// Its standard deviation; not below round-off.
+    fn spread(&self, time: f64) -> f64 {
+        (self.m2.max(0.0) / time).sqrt().max(1e-12 * self.largest())
     }
 
     /// A difference that is not round-off, or 0.
@@ -141,13 +175,31 @@ impl Output {
 pub struct OwnError {
     /// The estimated error of its outputs by its own steps, over their standard deviation.
     pub estimate: f64,
-    /// A bound of it: S1.
-    pub bound: f64,
     /// The output with the largest one, by its place in the binding.
     pub output: usize,
-    /// Its order.
-    pub order: f64,
+    /// How it is known.
+    pub by: FoundBy,
 }
+
+/// How an own error is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FoundBy {
+    /// By probes, which give a bound, S1, and an order.
+    Probes {
+        /// S1.
+        bound: f64,
+        /// The order of the output with the largest error.
+        order: f64,
+    },
+    /// By a [twin](crate::subsystem::twin).
+    Twin,
+}
+
+/// The shares of a twin's sums that are the estimate, and the half oscillations over which errors come back through the coupling.
+const TWIN_SHARES: [f64; 2] = [0.7, 1.2];
+const TWIN_SWINGS: f64 = 6.0;
+/// What the difference to a twin of first order has to be multiplied by to be the error.
+const TWIN: f64 = 2.0;
 
 impl OwnSteps {
     /// Also keeps the sub-steps of every step, for [`Governor::Repeat`].
@@ -170,23 +222,108 @@ impl OwnSteps {
         self.sums().clone_from(copy);
     }
 
-    /// Whether anything was probed.
+    /// Whether anything was probed, or compared with a twin up to the end.
     pub fn is_known(&self) -> bool {
-        self.sums().probes > 0
+        let sums = self.sums();
+        sums.probes > 0 || (sums.compared > 0 && sums.failed.is_none())
+    }
+
+    /// How many inputs it has.
+    pub fn inputs(&self) -> usize {
+        self.sums().answers.inputs()
+    }
+
+    /// What a unit of input `input`, by its place in the binding, moves outputs by in half an oscillation, over their standard deviations;
+    /// infinite where that is not known.
+    pub fn answer(&self, input: usize) -> f64 {
+        let sums = self.sums();
+        let spread = |o: &Output| if o.real { o.spread(sums.time) } else { f64::INFINITY };
+        let spreads: Vec<f64> = sums.outputs.iter().map(spread).collect();
+        sums.answers.of(input, sums.time, &spreads)
     }
 
     /// The error by own steps so far; none if there is none, or nothing was probed.
     pub fn error(&self) -> Option<OwnError> {
         let sums = self.sums();
-        let (time, probed) = (sums.time, sums.probed);
-        let one = |(output, o): (usize, &Output)| {
-            let order = o.order()?;
-            let spread = (o.m2.max(0.0) / time).sqrt().max(1e-12 * o.largest());
-            let bound = o.d1 / (1.0 - (-order).exp2()) * (time / probed) / spread;
-            (o.real && bound > 0.0).then_some(OwnError { estimate: SHARE * bound, bound, output, order })
-        };
-        let all = sums.outputs.iter().enumerate().filter_map(one);
-        all.max_by(|a, b| a.bound.total_cmp(&b.bound))
+        let by_twin = sums.compared > 0 && (sums.failed.is_none() || sums.probes == 0);
+        if by_twin { sums.error_by_twin() } else { sums.error_by_probes() }
+    }
+
+    /// Whether there may be a [twin](crate::subsystem::twin), and is none yet.
+    pub fn lacks_twin(&self) -> bool {
+        let sums = self.sums();
+        sums.may_have_twin && !sums.wants_twin
+    }
+
+    /// A twin is wanted from the start of the run on.
+    pub fn want_twin(&self) {
+        self.sums().wants_twin = true;
+    }
+
+    /// It was [tried](crate::feed_through::depends_on_steps): at the start its outputs do not depend on the length of its steps.
+    pub fn found_steady(&self) {
+        self.sums().steady = true;
+    }
+
+    /// Whether that was seen.
+    pub fn is_steady(&self) -> bool {
+        self.sums().steady
+    }
+
+    pub(super) fn allow_twin(&self) {
+        self.sums().may_have_twin = true;
+    }
+
+    pub(super) fn wants_twin(&self) -> bool {
+        self.sums().wants_twin
+    }
+
+    /// The twin's subsystem has these variables bound.
+    pub(super) fn bind(&self, info: &Info, binding: &Binding) {
+        let kind = |&v: &usize| info.variables[v].kind == ValueKind::Real;
+        let fresh = |v: &usize| Output { real: kind(v), ..Output::default() };
+        self.sums().outputs = binding.outputs.iter().map(fresh).collect();
+    }
+
+    /// Whether it is sub-stepped as a tolerance asks for it.
+    pub fn is_governed(&self) -> bool {
+        self.sums().governed
+    }
+
+    /// Sub-steps of the last step.
+    pub fn parts(&self) -> u32 {
+        self.sums().last_parts.max(1)
+    }
+
+    /// Sub-steps of a step, in the mean and at most.
+    pub fn sub_steps(&self) -> (f64, u32) {
+        let sums = self.sums();
+        (sums.sub_steps.max(1) as f64 / sums.steps.max(1) as f64, sums.most.max(1))
+    }
+
+    /// Outputs at the end of a step of `h` seconds, and those of the twin. `probed`: probes have seen the outputs already.
+    pub(super) fn compare(&self, h: f64, y: &[f64], twin: &[f64], probed: bool) {
+        let mut sums = self.sums();
+        if !probed {
+            sums.time += h;
+        }
+        sums.compared += 1;
+        sums.extra += 2 * u64::from(sums.last_parts.max(1));
+        let share = h / sums.time;
+        for (o, (&y, &other)) in sums.outputs.iter_mut().zip(y.iter().zip(twin)).filter(|(o, _)| o.real) {
+            if !probed {
+                o.see(y, h, share);
+            }
+            let e = o.sound(y - other);
+            o.e2 += h * e * e;
+            o.e_travel += (e - o.e).abs();
+            o.e = e;
+        }
+    }
+
+    /// There is no twin any more.
+    pub(super) fn lose_twin(&self, why: String) {
+        self.sums().failed.get_or_insert(why);
     }
 
     fn sums(&self) -> MutexGuard<'_, Sums> {
@@ -220,6 +357,9 @@ pub struct OwnStepProbe {
     one: Vec<f64>,
     two: Vec<f64>,
     four: Vec<f64>,
+    /// The end of the run, in s.
+    stop: f64,
+    pub(super) scratch: Scratch,
 }
 
 impl OwnStepProbe {
@@ -231,6 +371,7 @@ impl OwnStepProbe {
         let repeats = matches!(governor, Some(Governor::Repeat { .. }));
         let probes =
             !repeats && can.can_restore && can.sub_steps && !can.constant_step && can.fixed_step.is_none();
+        found.sums().governed = probes && matches!(governor, Some(Governor::Tolerance(_)));
         let none = Vec::new;
         let probe = OwnStepProbe {
             inner,
@@ -243,6 +384,8 @@ impl OwnStepProbe {
             one: none(),
             two: none(),
             four: none(),
+            stop: f64::INFINITY,
+            scratch: Scratch::default(),
         };
         (probe, found)
     }
@@ -316,6 +459,40 @@ impl OwnStepProbe {
         Ok(sound)
     }
 
+    /// A step of what is probed.
+    pub(super) fn inner_advance(
+        &mut self,
+        span: Span,
+        u: Inputs<'_>,
+        y: &mut [f64],
+    ) -> Result<Advance, SubsystemError> {
+        self.inner.advance(span, u, y)
+    }
+
+    /// Back to what was saved.
+    pub(super) fn go_back(&mut self) -> Result<(), SubsystemError> {
+        self.inner.restore()
+    }
+
+    /// Tries how the subsystem answers to one of its inputs, if it is time to.
+    fn try_answer(&mut self, sums: &mut Sums, span: Span, u: Inputs<'_>) {
+        if !self.probes || self.slot == Slot::Taken || sums.time == 0.0 {
+            return;
+        }
+        let Some(trial) = sums.answers.due(sums.calls, sums.time, self.stop - span.start) else { return };
+        let saved = if self.slot == Slot::Free { self.inner.save() } else { Ok(()) };
+        let time = sums.time;
+        let sizes =
+            sums.outputs.iter().map(|o| (if o.real { o.spread(time) } else { f64::INFINITY }, o.largest()));
+        let tried = saved.and_then(|()| self.push(&mut sums.answers, &trial, span.start, u, sizes));
+        if self.slot == Slot::Free {
+            self.inner.release();
+        }
+        sums.extra += 4;
+        // The real step is made from the same state, or fails with a reason of its own.
+        sums.answers.over |= tried.is_err();
+    }
+
     fn sub_steps(&self, sums: &Sums, span: Span) -> u32 {
         let wanted = match &self.governor {
             None => return 1,
@@ -330,12 +507,45 @@ impl OwnStepProbe {
 }
 
 impl Advance {
-    fn is_uneventful(&self, span: Span) -> bool {
+    pub(crate) fn is_uneventful(&self, span: Span) -> bool {
         self.event == StepEvent::None && self.reached >= span.end - 1e-9 * span.h
     }
 }
 
 impl Sums {
+    /// S1 of an output, and its order; none if that is noise.
+    fn bound(&self, o: &Output) -> Option<(f64, f64)> {
+        let order = o.order()?;
+        Some((o.d1 * o.whole() * (self.time / self.probed) / o.spread(self.time), order))
+    }
+
+    fn error_by_probes(&self) -> Option<OwnError> {
+        let one = |(output, o): (usize, &Output)| {
+            let (bound, order) = self.bound(o)?;
+            let by = FoundBy::Probes { bound, order };
+            (o.real && bound > 0.0).then_some(OwnError { estimate: SHARE * bound, output, by })
+        };
+        self.outputs.iter().enumerate().filter_map(one).max_by(|a, b| a.estimate.total_cmp(&b.estimate))
+    }
+
+    fn error_by_twin(&self) -> Option<OwnError> {
+        let moves = |o: &&Output| o.real && o.max > o.min;
+        let swings =
+            self.outputs.iter().filter(moves).map(|o| o.travel / (o.max - o.min)).fold(0.0, f64::max);
+        let one = |(output, o): (usize, &Output)| {
+            let (spread, whole) = (o.spread(self.time), o.whole());
+            let rms = whole * (o.e2 / self.time).sqrt() / spread;
+            let most = match self.probes {
+                0 => whole * o.e_travel / spread,
+                _ => self.bound(o)?.0,
+            };
+            let grown = TWIN_SHARES[1] * rms * (1.0 + swings / TWIN_SWINGS).sqrt();
+            let estimate = grown.min(TWIN_SHARES[0] * most);
+            (o.real && estimate > 0.0).then_some(OwnError { estimate, output, by: FoundBy::Twin })
+        };
+        self.outputs.iter().enumerate().filter_map(one).max_by(|a, b| a.estimate.total_cmp(&b.estimate))
+    }
+
     /// Learns from a probe; `y` is what the step gave.
     fn learn(&mut self, span: Span, y: &[f64], two: &[f64], four: Option<&[f64]>) {
         self.probed += span.h;
@@ -394,10 +604,19 @@ impl Wrapper for OwnStepProbe {
         let real = |&v: &usize| info.variables[v].kind == ValueKind::Real;
         let fresh = |v: &usize| Output { real: real(v), ..Output::default() };
         let fresh: Vec<Output> = binding.outputs.iter().map(fresh).collect();
+        let bounds = |&v: &usize| (real(&v), info.variables[v].min, info.variables[v].max);
+        let answers = Answers::new(binding.inputs.iter().map(bounds), outputs);
         if let Some(found) = &self.found {
-            found.sums().outputs = fresh;
+            let mut sums = found.sums();
+            (sums.outputs, sums.answers) = (fresh, answers);
         }
+        self.scratch.resize(inputs, outputs);
         self.inner.bind(binding)
+    }
+
+    fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
+        self.stop = setup.stop;
+        self.inner.enter(setup)
     }
 
     fn save(&mut self) -> Result<(), SubsystemError> {
@@ -437,14 +656,18 @@ impl OwnStepProbe {
         u: Inputs<'_>,
         y: &mut [f64],
     ) -> Result<Advance, SubsystemError> {
+        self.try_answer(sums, span, u);
         let n = self.sub_steps(sums, span);
+        sums.last_parts = n;
+        (sums.steps, sums.sub_steps) = (sums.steps + 1, sums.sub_steps + u64::from(n));
         let adapts = matches!(self.governor, Some(Governor::Tolerance(_)));
         let turn = match adapts && sums.rate > 0.0 {
             true => sums.calls.is_multiple_of(EVERY_GOVERNED),
             false => sums.calls.is_multiple_of(EVERY),
         };
         // Steps that grow are probed before they are long, and the second one, as the first one has no scale.
-        let longer = adapts && (span.h > LONGER[0] * sums.last_h || sums.calls == 1);
+        let most = if sums.rate > 0.0 { LONGER[0] } else { LONGER_UNSEEN };
+        let longer = adapts && (span.h > most * sums.last_h || sums.calls == 1);
         let due = self.probes && (turn || longer) && self.slot != Slot::Taken;
         sums.calls += u64::from(!(self.probes && turn && self.slot == Slot::Taken));
         let (first, quarters) = (sums.probes == 0, sums.probes.is_multiple_of(QUARTERS));
@@ -470,6 +693,7 @@ impl OwnStepProbe {
         sums.time += span.h;
         let share = span.h / sums.time;
         sums.outputs.iter_mut().zip(&*y).for_each(|(o, &y)| o.see(y, span.h, share));
+        sums.answers.see(u, span.h, share);
         if sound && advance.is_uneventful(span) {
             if first {
                 let off = |(o, (a, b)): (&Output, (&f64, &f64))| match o.real {
@@ -499,7 +723,8 @@ impl OwnStepProbe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subsystem::{Capabilities, Causality, FeedThrough, Info, Setup, Variable};
+    use crate::subsystem::twin::Twinned;
+    use crate::subsystem::{Capabilities, Causality, FeedThrough, Variable};
 
     /// `x' = u - x`, by so many explicit Euler steps per call, or exactly for a constant input.
     struct Decay {
@@ -571,6 +796,11 @@ mod tests {
             self.x = self.saved + self.slip;
             Ok(())
         }
+        fn scratch(&self) -> Option<Box<dyn Subsystem>> {
+            let mut other = Decay::new(self.steps);
+            other.info = self.info.clone();
+            Some(Box::new(other))
+        }
     }
 
     /// So many seconds in steps of `h` from x = 1 with the input 0; the last output.
@@ -592,9 +822,10 @@ mod tests {
         let (x, found) = run(Decay::new(Some(1)), None, 0.005, 4.0);
         assert!((x - 0.995f64.powi(800)).abs() < 1e-12, "probing changes nothing: {x}");
         let own = found.error().expect("an error");
-        assert!((own.order - 1.0).abs() < 0.05, "{own:?}");
+        let FoundBy::Probes { bound, order } = own.by else { panic!("{own:?}") };
+        assert!((order - 1.0).abs() < 0.05, "{own:?}");
         // The largest error over time is h/2·t·exp(−t) at t = 1 s: 9.2e-4.
-        assert!(own.bound > 9.2e-4 && own.bound < 0.1, "{own:?}");
+        assert!(bound > 9.2e-4 && bound < 0.1, "{own:?}");
         let (_, found) = run(Decay::new(None), None, 0.005, 4.0);
         assert!(found.is_known() && found.error().is_none(), "{:?}", found.error());
     }
@@ -620,6 +851,45 @@ mod tests {
         let (_, found) = run(Decay { slip: 0.01, ..Decay::new(Some(1)) }, None, 0.005, 4.0);
         let sums = found.copy();
         assert!(sums.unfaithful.is_some_and(|off| off > 1e-3) && !found.is_known(), "{sums:?}");
+    }
+
+    /// Expected: of x' = −x in steps of h, Euler's xₙ = (1 − h)ⁿ and its twin's (1 − h/2)²ⁿ, and the formula of the module by hand.
+    #[test]
+    fn a_twin_finds_the_same_without_restoring() {
+        let (h, steps) = (0.005, 800);
+        let mut inner = Decay::new(Some(1));
+        inner.info.capabilities.can_restore = false;
+        let (mut twinned, found) = Twinned::new(Box::new(inner));
+        found.want_twin();
+        Subsystem::bind(&mut twinned, &Binding { inputs: vec![0], outputs: vec![1], ..Binding::default() })
+            .unwrap();
+        Subsystem::enter(&mut twinned, &Setup { start: 0.0, stop: 4.0 }).unwrap();
+        let mut y = [0.0];
+        Subsystem::evaluate(&mut twinned, Inputs::constant(&[0.0]), &mut y).unwrap();
+        let (mut values, mut differences) = (Vec::new(), Vec::new());
+        for k in 0..steps {
+            let span = Span::new(f64::from(k) * h, h);
+            Subsystem::advance(&mut twinned, span, Inputs::constant(&[0.0]), &mut y).unwrap();
+            let n = k + 1;
+            assert!((y[0] - (1.0 - h).powi(n)).abs() < 1e-13, "the twin changes nothing");
+            values.push((1.0 - h).powi(n));
+            differences.push((1.0 - h).powi(n) - (1.0 - 0.5 * h).powi(2 * n));
+        }
+        let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
+        let spread = mean(&values.iter().map(|x| (x - mean(&values)).powi(2)).collect::<Vec<_>>()).sqrt();
+        let rms = mean(&differences.iter().map(|e| e * e).collect::<Vec<_>>()).sqrt();
+        let travel: f64 =
+            differences.windows(2).map(|e| (e[1] - e[0]).abs()).sum::<f64>() + differences[0].abs();
+        let expected =
+            (0.7 * 2.0 * travel / spread).min(1.2 * 2.0 * rms / spread * (1.0f64 + 1.0 / 6.0).sqrt());
+        let own = found.error().expect("an error");
+        assert!((own.estimate / expected - 1.0).abs() < 1e-3, "{own:?}, expected {expected}");
+        assert!(own.by == FoundBy::Twin && found.is_known() && found.copy().extra == 1600);
+        // The true one: Euler's against exp(−t).
+        let errors: Vec<f64> =
+            (0..steps).map(|k| ((1.0 - h).powi(k + 1) - (-h * f64::from(k + 1)).exp()).powi(2)).collect();
+        let truth = mean(&errors).sqrt() / spread;
+        assert!(own.estimate > 0.5 * truth && own.estimate < 3.0 * truth, "{own:?}, true {truth}");
     }
 
     /// What the engine saved is what it gets back, whatever was probed in between.

@@ -5,7 +5,7 @@ use crate::subsystem::{
 };
 
 /// A subsystem around another one. What is not overridden is what the inner one does; every implementor is a
-/// [`Subsystem`]. The state is that of the inner one: a wrapper remembers nothing that later steps depend on.
+/// [`Subsystem`]. The state is that of the inner one: a wrapper remembers nothing that later steps depend on, or saves and restores it.
 pub trait Wrapper: Send {
     /// The inner one.
     fn inner(&self) -> &dyn Subsystem;
@@ -21,6 +21,11 @@ pub trait Wrapper: Send {
     /// See [`Subsystem::bind`].
     fn bind(&mut self, binding: &Binding) -> Result<(), SubsystemError> {
         self.inner_mut().bind(binding)
+    }
+
+    /// See [`Subsystem::enter`].
+    fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
+        self.inner_mut().enter(setup)
     }
 
     /// See [`Subsystem::evaluate`].
@@ -58,9 +63,34 @@ pub trait Wrapper: Send {
         self.inner_mut().release();
     }
 
+    /// See [`Subsystem::snapshot`].
+    fn snapshot(&mut self) -> Result<StateSnapshot, SubsystemError> {
+        self.inner_mut().snapshot()
+    }
+
     /// See [`Subsystem::load_snapshot`].
     fn load_snapshot(&mut self, snapshot: &StateSnapshot) -> Result<(), SubsystemError> {
         self.inner_mut().load_snapshot(snapshot)
+    }
+
+    /// See [`Subsystem::update`].
+    fn update(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
+        self.inner_mut().update(u, y)
+    }
+
+    /// See [`Subsystem::set`].
+    fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
+        self.inner_mut().set(variable, value)
+    }
+
+    /// See [`Subsystem::write_packet`].
+    fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
+        self.inner_mut().write_packet(packet, bytes)
+    }
+
+    /// See [`Subsystem::finish`].
+    fn finish(&mut self) -> Result<(), SubsystemError> {
+        self.inner_mut().finish()
     }
 
     /// See [`Subsystem::start`].
@@ -84,7 +114,7 @@ impl<T: Wrapper> Subsystem for T {
     }
 
     fn enter(&mut self, setup: &Setup) -> Result<(), SubsystemError> {
-        self.inner_mut().enter(setup)
+        Wrapper::enter(self, setup)
     }
 
     fn evaluate(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
@@ -92,7 +122,7 @@ impl<T: Wrapper> Subsystem for T {
     }
 
     fn update(&mut self, u: Inputs<'_>, y: &mut [f64]) -> Result<(), SubsystemError> {
-        self.inner_mut().update(u, y)
+        Wrapper::update(self, u, y)
     }
 
     fn start(&mut self) -> Result<(), SubsystemError> {
@@ -112,7 +142,7 @@ impl<T: Wrapper> Subsystem for T {
     }
 
     fn set(&mut self, variable: usize, value: f64) -> Result<(), SubsystemError> {
-        self.inner_mut().set(variable, value)
+        Wrapper::set(self, variable, value)
     }
 
     fn output_derivatives(&mut self, dy: &mut [f64]) -> Result<(), SubsystemError> {
@@ -152,7 +182,7 @@ impl<T: Wrapper> Subsystem for T {
     }
 
     fn snapshot(&mut self) -> Result<StateSnapshot, SubsystemError> {
-        self.inner_mut().snapshot()
+        Wrapper::snapshot(self)
     }
 
     fn load_snapshot(&mut self, snapshot: &StateSnapshot) -> Result<(), SubsystemError> {
@@ -176,10 +206,10 @@ impl<T: Wrapper> Subsystem for T {
     }
 
     fn write_packet(&mut self, packet: usize, bytes: &[u8]) -> Result<(), SubsystemError> {
-        self.inner_mut().write_packet(packet, bytes)
+        Wrapper::write_packet(self, packet, bytes)
     }
 
     fn finish(&mut self) -> Result<(), SubsystemError> {
-        self.inner_mut().finish()
+        Wrapper::finish(self)
     }
 }

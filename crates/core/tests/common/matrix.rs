@@ -48,6 +48,7 @@ pub const HOLDS: &[Row<(u8, Option<InputFeed>)>] = &[
     Row { name: "2", make: (2, None) },
     Row { name: "variable, derivatives", make: (2, Some(InputFeed::Derivatives(2))) },
     Row { name: "variable, radau", make: (2, Some(InputFeed::Radau)) },
+    Row { name: "variable, halves", make: (2, Some(InputFeed::Halves)) },
     Row { name: "variable, value", make: (2, Some(InputFeed::Value)) },
     Row { name: "variable, mean", make: (2, Some(InputFeed::Mean)) },
     Row { name: "variable, dithered", make: (2, Some(InputFeed::Dithered)) },

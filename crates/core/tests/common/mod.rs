@@ -15,8 +15,9 @@ use powerbond_core::feed_through::identify::{Identifier, Role};
 use powerbond_core::hold::{Hold, InputFeed, Polynomial, VariableOrder};
 use powerbond_core::network::{BondSpec, Member, Names, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::run::{Engine, Policies, Settings};
-use powerbond_core::sampled::SampledOutputs;
+use powerbond_core::sampled::{KnownSamples, SampledOutputs};
 use powerbond_core::step::{Schedule, ScheduleKind, Seen};
+use powerbond_core::subsystem::halves::HalvesSubstep;
 use powerbond_core::subsystem::radau::RadauSubstep;
 use powerbond_core::subsystem::{
     Capabilities, Causality, FeedThrough, Info, Subsystem, SubsystemError, Variable,
@@ -219,10 +220,13 @@ pub fn engine_with(
 
 /// The network with its members wrapped as the method feeds them.
 pub fn fed(mut network: Network, method: &Method) -> Network {
-    if method.variable == Some(InputFeed::Radau) {
+    if let Some(feed @ (InputFeed::Radau | InputFeed::Halves)) = method.variable {
         let wrapped = |member: Member| {
-            let n = member.inputs.len();
-            member.wrapped(|inner| Box::new(RadauSubstep::new(inner, n)))
+            let (n, reads) = (member.inputs.len(), member.capabilities.can_refresh);
+            member.wrapped(|inner| match feed {
+                InputFeed::Radau => Box::new(RadauSubstep::new(inner, n)),
+                _ => Box::new(HalvesSubstep::new(inner, n, reads)),
+            })
         };
         network.members = network.members.into_iter().map(wrapped).collect();
     }
@@ -246,7 +250,16 @@ pub fn policies(case: &Case<'_>) -> Policies {
     Policies {
         // As in the default method.
         ceiling: method.estimator.starts_with("jump").then(|| Ceiling::new(0..n, 1e-3, 0.0)),
-        sampled: SampledOutputs::new(network, 0.0, &[], method.estimator.starts_with("jump"), true),
+        sampled: SampledOutputs::new(
+            network,
+            0.0,
+            &KnownSamples {
+                given: &[],
+                certain: &[],
+                finds: method.estimator.starts_with("jump"),
+                lands: true,
+            },
+        ),
         identifier: method.identify.then(|| Identifier::new(network, &members, |_| true)),
         schedule: Schedule::new(network, &method.schedule, &rates),
         extrapolation,

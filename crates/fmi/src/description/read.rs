@@ -177,6 +177,8 @@ impl Interfaces {
             if let Some(node) = capabilities {
                 read_capabilities(node, &mut interface, notes);
             }
+            // FMI 1.0 for co-simulation, section 4.3: such a library only talks to the tool.
+            interface.needs_execution_tool |= node.tag_name().name() == "CoSimulation_Tool";
             interface.max_input_derivative_order = annotated_order(root);
             co_simulation = Some(interface);
         }
@@ -231,6 +233,7 @@ fn read_capabilities(node: Node<'_, '_>, interface: &mut CoSimulation, notes: &m
             | "recommendedIntermediateInputSmoothness"
             | "canReturnEarlyAfterIntermediateUpdate"
             | "providesEvaluateDiscreteStates"
+            | "canHandleEvents"
             | "canRejectSteps"
             | "canSignalEvents" => continue,
             _ => {

@@ -79,6 +79,15 @@ pub fn parse<'a>(file: &'static str, text: &'a str) -> Result<Document<'a>, Desc
     Ok(document)
 }
 
+/// The prefix of a name that no namespace is declared for, which is why `text` is not well-formed.
+pub fn undeclared_prefix(text: &str) -> Option<String> {
+    let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
+    match Document::parse_with_options(text, options) {
+        Err(roxmltree::Error::UnknownNamespace(prefix, _)) => Some(prefix),
+        _ => None,
+    }
+}
+
 /// Where the first tag with too many attributes begins.
 fn crowded_tag(text: &str) -> Option<usize> {
     // `<` stands before tags, comments and the like and nowhere else; an attribute takes five characters at least.

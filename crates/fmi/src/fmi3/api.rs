@@ -69,6 +69,7 @@ pub(crate) const NAMES: Names = Names {
     directional: "fmi3GetDirectionalDerivative",
     get_state: "fmi3GetFMUState",
     set_state: "fmi3SetFMUState",
+    free_state: "fmi3FreeFMUState",
     terminate: "fmi3Terminate",
     reset: "fmi3Reset",
     event: "fmi3EnterEventMode, fmi3UpdateDiscreteStates or fmi3EnterStepMode",

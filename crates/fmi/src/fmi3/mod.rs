@@ -11,6 +11,7 @@ use crate::calls::{Direction, DiscreteStates, Experiment, Stepped};
 use crate::description::Kind;
 use crate::log::{Environment, Live, deliver};
 use crate::numbers::Numbers;
+use crate::returning::returning;
 use crate::status::{EVENTFUL, MISSING, OK, Status};
 use api::{Handle, IntermediateUpdate, SetReal, place};
 use powerbond_core::subsystem::Inputs;
@@ -78,7 +79,7 @@ impl Instance {
             if request.intermediate.is_empty() { None } else { Some(intermediate_update) };
         // Safety: section 2.2.2 (instantiation): strings and references are read during the call; the environment
         // lives as long as the instance, beside it.
-        let handle = unsafe {
+        let handle = returning(|| unsafe {
             (api.instantiate)(
                 request.name.as_ptr(),
                 request.token.as_ptr(),
@@ -93,7 +94,7 @@ impl Instance {
                 log_message,
                 callback,
             )
-        };
+        });
         if handle.is_null() {
             return Err(environment);
         }
@@ -113,14 +114,14 @@ impl Instance {
         unsafe { function(self.handle, 1, pointers.len(), pointers.as_ptr()) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn set_reals(&self, references: &[u32], values: &[f64]) -> c_int {
         let (n, length) = (references.len(), values.len());
         // Safety: section 2.2.6.2: `length` is the sum of the sizes of the variables, as `ports.rs` counted them.
         unsafe { (self.api.set_float64)(self.handle, references.as_ptr(), n, values.as_ptr(), length) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn get_reals(&self, references: &[u32], values: &mut [f64]) -> c_int {
         let (n, length) = (references.len(), values.len());
         // Safety: section 2.2.6.2: `length` is the sum of the sizes of the variables, as `ports.rs` counted them.
@@ -186,7 +187,7 @@ impl Instance {
         unsafe { (self.api.exit_initialization)(self.handle) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn step(&self, t: f64, h: f64, is_final: bool) -> c_int {
         let ([mut event, mut terminate, mut early], mut reached) = ([0; 3], f64::NAN);
         // Safety: section 4.2.1: called in step mode; `t` is where the last step ended.

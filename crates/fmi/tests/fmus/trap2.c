@@ -1,6 +1,7 @@
 /* x' = u, and what native code can do to its process. FMI 2.0. `fault` (integer, reference 9) chooses what happens, `place`
  * (reference 10) where: 1 in fmi2EnterInitializationMode, 2 in the step that begins at t = 0.5, 3 in fmi2Terminate, 4 in
- * fmi2FreeInstance. With the environment variable TRAP_LOAD=1 or TRAP_INSTANTIATE=1 it crashes while it is loaded or instantiated.
+ * fmi2FreeInstance, 6 in fmi2SetReal and 7 in fmi2GetReal, both from t = 0.5 on, 8 as 2 in a step below 0.06 s. With the environment variable TRAP_LOAD=1,
+ * TRAP_INSTANTIATE=1 or TRAP_UNLOAD=1 it crashes while it is loaded, instantiated or unloaded, with TRAP_INSTANTIATE=throw it throws.
  * 1 segmentation fault   2 abort   3 stack overflow   4 exit(0)   5 _exit(0)   6 SIGKILL   7 SIGSTOP   8 hangs, busy
  * 9 hangs, asleep, all signals that can be blocked are blocked   10 division by zero   11 illegal instruction
  * 12 closes all descriptors   13 file size limit of 0   14 ignores SIGTERM and SIGINT, catches SIGSEGV and hangs in it
@@ -9,6 +10,10 @@
  * 22 ignores SIGINT and SIGTERM   23 handles SIGSEGV   24 blocks SIGTERM   25 logs three lines, then a segmentation fault
  * 26 removes the folder TRAP_REMOVE   27 makes the file TRAP_WRITE and opens a socket; what works is logged
  * 28 ends its thread (pthread_exit)   29 throws an exception as C++ does   30 forks, and both return   31 sends itself SIGTERM
+ * 32 puts another file in the place of all descriptors   33 traps floating-point exceptions   34 writes over memory that is shared with
+ * other processes   35 prints a line with an order for the terminal, then a segmentation fault
+ * 36 other permissions of new files   37 writes a line to all descriptors   38 starts another program and waits for it
+ * 39 leaks 100 MB, once   40 cuts all files to nothing
  * Place 5 is the end of every step from t = 0.5 on, after everything was computed. */
 #define _GNU_SOURCE
 #include "fmi2.h"
@@ -25,6 +30,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #ifdef __SSE__
 #include <xmmintrin.h>
 #endif
@@ -64,6 +70,30 @@ static void fill(void) {
         if (more) memset(more, 1, 1 << 20);
         usleep(100);
     }
+}
+static void leak(void) {
+    static char *volatile lost;
+    lost = malloc(100000000);
+    if (lost) memset(lost, 1, 100000000);
+}
+static void replace_files(void) {
+    int null = open("/dev/null", O_WRONLY);
+    for (int fd = 3; fd < 64; fd++) dup2(null, fd);
+}
+static void write_everywhere(void) {
+    for (int fd = 3; fd < 64; fd++) (void)!write(fd, "astray\n", 7);
+}
+static void cut_files(void) {
+    for (int fd = 3; fd < 64; fd++) (void)!ftruncate(fd, 0);
+}
+static void overwrite(void) {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512], mode[8];
+    unsigned long begin, end;
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, "/memfd:powerbond") && sscanf(line, "%lx-%lx %7s", &begin, &end, mode) == 3 && mode[1] == 'w')
+            memset((void *)begin, 0xA5, end - begin < 65536 ? end - begin : 65536);
+    fclose(maps);
 }
 static int unlink_it(const char *path, const struct stat *s, int kind, struct FTW *walk) {
     (void)s, (void)kind, (void)walk;
@@ -117,16 +147,30 @@ static void spring(const Model *m, int place) {
     case 29: throw_it(); break;
     case 30: (void)!fork(); break;
     case 31: raise(SIGTERM); break;
+    case 32: replace_files(); break;
+    case 33: feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW); break;
+    case 34: overwrite(); break;
+    case 35: printf("no licence \x1b[2J\n"), crash(); break;
+    case 36: umask(0777); break;
+    case 37: write_everywhere(); break;
+    case 38: if (system("true")) abort(); break;
+    case 39: leak(); break;
+    case 40: cut_files(); break;
     }
 }
 
 __attribute__((constructor)) static void load(void) {
     if (getenv("TRAP_LOAD")) crash();
 }
+__attribute__((destructor)) static void unload(void) {
+    if (getenv("TRAP_UNLOAD")) crash();
+}
 FMI_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int kind, fmi2String guid, fmi2String resources,
                                          const fmi2Callbacks *calls, fmi2Boolean visible, fmi2Boolean logging) {
     (void)name, (void)kind, (void)guid, (void)resources, (void)visible, (void)logging;
-    if (getenv("TRAP_INSTANTIATE")) crash();
+    const char *how = getenv("TRAP_INSTANTIATE");
+    if (how && strcmp(how, "throw") == 0) throw_it();
+    if (how) crash();
     Model *m = calloc(1, sizeof(Model));
     m->calls = *calls;
     return m;
@@ -151,10 +195,12 @@ FMI_EXPORT fmi2Status fmi2Terminate(fmi2Component c) {
 }
 FMI_EXPORT fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference r[], size_t n, double v[]) {
     const Model *m = c;
+    if (m->time > 0.5 - 1e-9) spring(m, 7);
     for (size_t i = 0; i < n; i++) v[i] = r[i] == 0 ? m->u : m->x;
     return fmi2OK;
 }
 FMI_EXPORT fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference r[], size_t n, const double v[]) {
+    if (((const Model *)c)->time > 0.5 - 1e-9) spring(c, 6);
     for (size_t i = 0; i < n; i++)
         if (r[i] == 0) ((Model *)c)->u = v[i];
     return fmi2OK;
@@ -173,6 +219,7 @@ FMI_EXPORT fmi2Status fmi2DoStep(fmi2Component c, double t, double h, fmi2Boolea
     Model *m = c;
     (void)final;
     if (fabs(t - 0.5) < 1e-9) spring(m, 2);
+    if (fabs(t - 0.5) < 1e-9 && h < 0.06) spring(m, 8);
     m->x += m->u * h;
     m->time = t + h;
     if (t > 0.5 - 1e-9) spring(m, 5);

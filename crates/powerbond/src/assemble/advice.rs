@@ -31,9 +31,26 @@ impl Assembled {
         let mut ways: Vec<String> = self.default_method().into_iter().collect();
         ways.extend(self.smaller_tolerance(error, wanted));
         if ways.is_empty() {
-            ways.push("use smaller steps".to_owned());
+            // The default method has chosen the steps, and its tolerance is as small as it may be.
+            let automatic = self.method.jump_tolerance().is_some();
+            ways.push(if automatic { "another split of the system" } else { "use smaller steps" }.to_owned());
         }
         ways
+    }
+
+    /// What may keep a run from exploding, best first.
+    pub(super) fn ways_to_stability(&self) -> Vec<String> {
+        let statistics = self.engine.statistics();
+        let automatic = self.method.jump_tolerance().is_some() && self.chosen.is_empty();
+        if automatic && 2 * statistics.over_tolerance > statistics.accepted {
+            // Where outputs follow inputs in every step, however short, each step extrapolates the error of the one before.
+            let step = round_down(1e-3 * (self.stop - self.start));
+            let held = format!(
+                "`--step-size {step:e}`: no step is short enough for a tolerance, and a constant one does not extrapolate"
+            );
+            return vec![held];
+        }
+        self.ways_to_accuracy(None, 0.0)
     }
 
     /// Leaving out what was chosen, if anything was that the default method chooses better.
@@ -52,13 +69,15 @@ impl Assembled {
     /// Of the default method: the tolerance for an error, and what it costs. Errors are proportional to it.
     fn smaller_tolerance(&self, error: Option<f64>, wanted: f64) -> Option<String> {
         let now = self.method.jump_tolerance().filter(|_| self.chosen.is_empty())?;
-        if self.is_below_reach() {
-            return Some(format!("a larger `--tolerance`: most steps are over {now:e} whatever their size"));
+        if let Some(larger) = self.larger_tolerance() {
+            return Some(larger);
         }
         let error = error.filter(|e| e.is_finite() && *e > wanted);
+        // Where the error is below the tolerance, something else keeps the steps as short as they are.
+        let active = error.map_or(now, |error| now.min(error));
         // Half of it, as estimates are rough.
-        let next = round_down(error.map_or(now / 10.0, |error| now * 0.5 * wanted / error));
-        let (gain, times) = (now / next, (now / next).powf(1.0 / self.order()));
+        let next = round_down(error.map_or(now / 10.0, |error| active * 0.5 * wanted / error));
+        let (gain, times) = (active / next, (active / next).powf(1.0 / self.order()));
         let then = error.map_or_else(
             || format!("an error {} times smaller", short(gain.round())),
             |error| format!("an error of about {}", percent(error / gain)),
@@ -71,10 +90,24 @@ impl Assembled {
         })
     }
 
-    /// Most steps are over tolerance: a smaller one changes nothing.
-    fn is_below_reach(&self) -> bool {
+    /// Of the default method: the smallest tolerance that is not lost in round-off, where this one is.
+    pub fn below_round_off(&self) -> Option<String> {
+        let now = self.method.jump_tolerance().filter(|_| self.chosen.is_empty())?;
+        (now < SMALLEST_TOLERANCE).then(|| {
+            format!("`--tolerance {SMALLEST_TOLERANCE:e}`: below it prediction defects are round-off")
+        })
+    }
+
+    /// Of the default method: a larger tolerance, where this one is out of reach and nothing else would help.
+    pub fn larger_tolerance(&self) -> Option<String> {
+        let now = self.method.jump_tolerance().filter(|_| self.chosen.is_empty())?;
+        if let Some(larger) = self.below_round_off() {
+            return Some(larger);
+        }
+        // Most steps are over it: a smaller one changes nothing.
         let statistics = self.engine.statistics();
-        2 * statistics.over_tolerance > statistics.accepted
+        (2 * statistics.over_tolerance > statistics.accepted)
+            .then(|| format!("a larger `--tolerance`: most steps are over {now:e} whatever their size"))
     }
 
     /// p of `steps ∝ tolerance^(-1/p)`: one more than the mean order of holds.

@@ -11,9 +11,10 @@ use crate::Error;
 use crate::error::Collector;
 use crate::number::short;
 use crate::source::At;
-use crate::system::{BondPort, SimulatorSpec, Site, System, Tables, items_of, misfit, open_fmu};
+use crate::system::{BondPort, OwnStepsBy, SimulatorSpec, Site, System, Tables, items_of, misfit, open_fmu};
 use powerbond_core::network::{BondSpec, Names, Network, NetworkBuilder, PortSpec, VariableName};
 use powerbond_core::subsystem::own_step::{Governor, OwnStepProbe, OwnSteps};
+use powerbond_core::subsystem::twin::Twinned;
 use powerbond_core::subsystem::{Causality, Setup, Subsystem, ValueKind};
 use powerbond_core::time::signal::Signal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,7 +121,8 @@ fn simulators(
 ) -> Result<Simulators, Error> {
     let mut builder = NetworkBuilder::new();
     let (mut timings, mut own) = (Vec::new(), Vec::new());
-    let probes = system.verdict.own_steps && system.subsystems.len() > 1;
+    let own_steps = system.verdict.own_steps;
+    let probes = own_steps != OwnStepsBy::Nothing && system.subsystems.len() > 1;
     let sites = system.sites();
     let mut ordered: Vec<_> = system.subsystems.iter().zip(&sites).collect();
     ordered.sort_by(|(a, _), (b, _)| a.name.value.cmp(&b.name.value));
@@ -131,8 +133,25 @@ fn simulators(
         if let Some(simulator) = problems.keep(made) {
             let (simulator, found) = match probes.then(|| governor(system, timings.len())) {
                 Some(governor) => {
-                    let (probe, found) = OwnStepProbe::new(simulator, governor);
-                    (Box::new(probe) as Box<dyn Subsystem>, Some(found))
+                    // A run that is repeated in finer steps is compared itself.
+                    let may_have_twin =
+                        system.simulation.repeats.is_none() && Twinned::is_possible(simulator.as_ref());
+                    let restores = simulator.info().capabilities.can_restore;
+                    let wants_twin = may_have_twin && own_steps == OwnStepsBy::Twin;
+                    let (probed, found): (Box<dyn Subsystem>, _) = if may_have_twin && !restores {
+                        let (twinned, found) = Twinned::new(simulator);
+                        (Box::new(twinned), found)
+                    } else {
+                        let (probe, found) = OwnStepProbe::new(simulator, governor);
+                        match wants_twin {
+                            true => (Box::new(Twinned::beside(probe, &found)), found),
+                            false => (Box::new(probe), found),
+                        }
+                    };
+                    if wants_twin {
+                        found.want_twin();
+                    }
+                    (probed, Some(found))
                 }
                 None => (simulator, None),
             };
@@ -213,6 +232,16 @@ fn couple(
     let (rests, rounded) = wide::connections(system, &builder, &specs);
     warnings.extend(rounded);
     builder = specs.into_iter().chain(rests).fold(builder, NetworkBuilder::connection);
+    for (to, table) in system.connections.iter().filter_map(|c| Some((&c.to, c.table.as_ref()?))) {
+        if builder.variable_of(&to.value).is_some_and(|(_, v)| v.kind == ValueKind::Real) {
+            let message = format!(
+                "`{}` is a real number; tables are for integers, booleans and enumerations",
+                to.value
+            );
+            problems.add(Error::input(to.place(), message));
+        }
+        builder = builder.table(to.value.clone(), table.clone());
+    }
     for event in system.scenario.iter().flat_map(|scenario| &scenario.events) {
         if shares.is_shared(&event.variable.value) {
             let message = format!(

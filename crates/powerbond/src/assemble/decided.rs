@@ -13,7 +13,7 @@ use powerbond_core::feed_through::identify::Identifier;
 use powerbond_core::hold::InputFeed;
 use powerbond_core::observe::verdict::{Circumstances, Verdict};
 use powerbond_core::run::{Engine, Policies, Settings};
-use powerbond_core::sampled::SampledOutputs;
+use powerbond_core::sampled::{KnownSamples, SampledOutputs};
 use powerbond_core::time::EndRule;
 
 /// Who is held, fed and refreshed how, and in what steps.
@@ -21,10 +21,10 @@ pub(super) struct Decided {
     /// Hold order of each input.
     holds: Vec<u8>,
     /// Sub-steps of each member in a macro step.
-    rates: Vec<u32>,
-    controller: Chosen<Controller>,
+    pub(super) rates: Vec<u32>,
+    pub(super) controller: Chosen<Controller>,
     /// Constant or first step, in s.
-    step: f64,
+    pub(super) step: f64,
     /// All steps are multiples of this, in s.
     quantum: Option<f64>,
     /// Members that are read again after each step.
@@ -64,6 +64,7 @@ impl Coupled<'_> {
         let (policies, estimators, method) = self.policies(&decided)?;
         let Decided { holds, rates, step, quantum, refresh, classes, feeds, .. } = decided;
         let (start, stop) = (self.experiment.start, self.experiment.stop);
+        let varies = self.system.method.hold.varies();
         let Coupled { network, names, effects, warnings, .. } = &mut self;
         let verdict = Verdict::new(
             network,
@@ -73,6 +74,7 @@ impl Coupled<'_> {
                 refresh: refresh.clone(),
                 twins: twins(network),
                 discrete: (0..holds.len()).map(|i| is_discrete(network, i)).collect(),
+                means: feeds.iter().map(|feed| varies && feed.is_mean()).collect(),
                 start,
                 stop,
             },
@@ -168,12 +170,15 @@ impl Coupled<'_> {
         let ceiling =
             method.ceiling.make(context, controller.may_reject()).filter(|_| !controller.is_fixed());
         method.dither = context.dither.as_ref().map(|(amplitude, _)| *amplitude);
-        let ends_anywhere = !controller.is_fixed() || system.simulation.repeats.is_some();
-        let lands = decided.quantum.is_none() && ends_anywhere;
-        let finds_samples = method.samples.value && lands;
+        // Steps that are repeated end at the samples that the earlier run found.
+        let lands = decided.quantum.is_none() && !controller.is_fixed();
+        let repeats = decided.quantum.is_none() && system.simulation.repeats.is_some();
+        let finds_samples = method.samples.value && (lands || repeats);
         let given: Vec<_> = system.subsystems.iter().map(|spec| spec.sampled).collect();
+        let certain = system.simulation.repeats.as_ref().map_or(&[][..], |repeats| &repeats.sampled);
+        let known = KnownSamples { given: &given, certain, finds: finds_samples, lands };
         let policies = Policies {
-            sampled: SampledOutputs::new(network, experiment.start, &given, finds_samples, lands),
+            sampled: SampledOutputs::new(network, experiment.start, &known),
             extrapolation: method.hold.make(context),
             schedule,
             correction,
@@ -222,6 +227,7 @@ impl Coupled<'_> {
             output_derivatives: method.slopes.value,
             allow_nonfinite: s.allow_nonfinite,
             repeats: s.repeats.as_ref().map(|repeats| repeats.ends.clone()),
+            repeated_jumps: s.repeats.as_ref().map_or_else(|| [].into(), |repeats| repeats.jumps.clone()),
             ..Settings::new(self.experiment.start, self.experiment.stop)
         }
     }

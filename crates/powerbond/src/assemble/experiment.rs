@@ -311,7 +311,7 @@ const DEFAULT_DURATION: f64 = 1.0;
 const MANY_STEPS: f64 = 1e7;
 
 /// Steps of a run with a default constant step.
-const DEFAULT_STEPS: f64 = 1000.0;
+pub(super) const DEFAULT_STEPS: f64 = 1000.0;
 
 /// The constant step of a run of `duration` without a step of its own.
 pub(super) fn default_step(network: &Network, duration: f64) -> f64 {

@@ -118,7 +118,7 @@ impl Assembled {
                      energy that the coupling creates",
                     span.end
                 ));
-                let ways = self.ways_to_accuracy(None, 0.0).into_iter();
+                let ways = self.ways_to_stability().into_iter();
                 let ways = ways.chain(self.refresh().map(str::to_owned)).chain(["another split".to_owned()]);
                 let cure = capitalized(&in_words(ways));
                 accuracy(failure.about(name).at(span).cure(cure))
@@ -143,7 +143,12 @@ fn accuracy(failure: Failure) -> Error {
 impl Assembled {
     /// What may help where a value is no number.
     fn advice_where_not_finite(&self) -> String {
-        let ways = in_words(self.ways_to_accuracy(None, 0.0));
+        // Where nothing is exchanged, the coupling is not the cause.
+        let network = self.engine.network();
+        if !(0..network.n_inputs).any(|input| network.wiring.is_coupled(input)) {
+            return "`--allow-nonfinite` continues".to_owned();
+        }
+        let ways = in_words(self.ways_to_stability());
         format!("If the coupling is the cause: {ways}. `--allow-nonfinite` continues")
     }
 

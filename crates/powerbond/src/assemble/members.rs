@@ -1,15 +1,17 @@
 //! What is done with single subsystems: refresh, identification, probing, going back.
 
 use super::Coupled;
+use super::decided::Decided;
+use super::experiment::DEFAULT_STEPS;
 use crate::Error;
 use crate::catalogue::corrections::Gains;
 use crate::catalogue::{
     self, Ability, Choice, Identify, Kind, Part, Refresh, Without, Written, feeds_through, is_discrete,
 };
 use crate::source::{At, Place};
-use crate::system::{FeedThroughSpec, SimulatorSpec};
+use crate::system::{FeedThroughSpec, OwnStepsBy, SimulatorSpec};
 use powerbond_core::feed_through::identify::{Identifier, Role};
-use powerbond_core::feed_through::{Probe, ProbeOutcome, probe, probe_integrations};
+use powerbond_core::feed_through::{Probe, ProbeOutcome, depends_on_steps, probe, probe_integrations};
 use powerbond_core::network::{NameIndex, Names};
 use powerbond_core::subsystem::Setup;
 use powerbond_core::suggest::hint;
@@ -95,8 +97,11 @@ impl Coupled<'_> {
                     return Err(Error::input(place, message));
                 }
                 ProbeOutcome::Failed(error) => {
-                    self.warnings
-                        .push(format!("{name}: its direct feed-through could not be probed: {error}"));
+                    // Of an FMU it may have been said already.
+                    let probed = format!("{name}: direct feed-through could not be probed");
+                    if !self.warnings.iter().any(|warning| warning.starts_with(&probed)) {
+                        self.warnings.push(format!("{probed}: {error}"));
+                    }
                 }
             }
         }
@@ -114,6 +119,30 @@ impl Coupled<'_> {
         let models: Vec<usize> = (0..self.network.members.len()).filter(is_model).collect();
         let setup = Setup { start: self.experiment.start, stop: self.experiment.stop };
         probe_integrations(&mut self.network, &models, &setup);
+    }
+
+    /// Subsystems that cannot be restored, and whose outputs depend on the length of their steps, get a twin: scratch instances make steps
+    /// as long as those of the run may become. A run that is verified needs none.
+    pub(super) fn want_twins(&self, decided: &Decided) {
+        let system = self.system;
+        if system.verdict.own_steps != OwnStepsBy::Needed || system.verdict.verify_by().is_some() {
+            return;
+        }
+        // Where a subsystem takes values only, steps are no longer than this share of a run.
+        let longest = if decided.controller.is_constant() {
+            decided.step
+        } else {
+            self.experiment.duration() / DEFAULT_STEPS
+        };
+        let setup = Setup { start: self.experiment.start, stop: self.experiment.stop };
+        for (s, own) in self.own.iter().enumerate() {
+            let Some(own) = own.as_ref().filter(|own| own.lacks_twin()) else { continue };
+            match depends_on_steps(&self.network, s, &setup, longest / f64::from(decided.rates[s])) {
+                Some(true) => own.want_twin(),
+                Some(false) => own.found_steady(),
+                None => {}
+            }
+        }
     }
 
     /// Members whose feed-through is probed.

@@ -2,6 +2,7 @@
 //! indices), [`Decided`] (what the method does with this system), [`Assembled`] (the engine and everything around it).
 
 mod experiment;
+mod elements;
 mod subsystems;
 mod declared;
 mod timing;
@@ -34,7 +35,7 @@ use coupled::Coupled;
 use experiment::Experiment;
 use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{Names, VariableName};
-use powerbond_core::observe::verdict::Verdict;
+use powerbond_core::observe::verdict::{Findings, Verdict, VerdictLimits};
 use powerbond_core::observe::{Both, Observer};
 use powerbond_core::run::{Engine, Outcome};
 use powerbond_core::subsystem::own_step::OwnSteps;
@@ -110,6 +111,18 @@ impl Assembled {
         outcome.map_err(|error| self.explain(&error))
     }
 
+    /// What the coupling tells of the run so far; what subsystems answer to their inputs counts where it was tried.
+    pub fn findings(&self, limits: &VerdictLimits) -> Findings {
+        let network = self.engine.network();
+        let mut answers = vec![f64::INFINITY; network.n_inputs];
+        for (member, own) in network.members.iter().zip(&self.own) {
+            // Inputs that are sums of several shares have other places.
+            let Some(own) = own.as_ref().filter(|own| own.inputs() == member.inputs.len()) else { continue };
+            member.inputs.clone().enumerate().for_each(|(k, i)| answers[i] = own.answer(k));
+        }
+        self.verdict.result_with(limits, &answers)
+    }
+
     /// Steps of all subsystems: those of the run, and those of probes and sub-steps.
     pub fn all_calls(&self) -> u64 {
         let made: u64 = self.timings.iter().map(|timing| timing.calls()).sum();
@@ -180,6 +193,9 @@ impl System {
         let experiment = problems.finish_some(experiment)?;
         let mut coupled = Coupled::of(self, experiment, trials)?;
         let decided = coupled.decide()?;
+        if trials == Trials::WithSteps {
+            coupled.want_twins(&decided);
+        }
         coupled.assemble(decided)
     }
 }

@@ -1,5 +1,6 @@
 //! From what a file names to something that steps, here or in another process: a built-in model or an FMU.
 
+use super::elements::gathered;
 use crate::Error;
 use crate::error::Collector;
 use crate::source::At;
@@ -59,7 +60,7 @@ impl SharedLog {
             text += &format!("({} more lines)\n", lines.dropped);
         }
         let (printed, more) = powerbond_fmi::printed::take();
-        text.extend(printed.into_iter().map(|line| format!("printed: {line}\n")));
+        text.extend(printed.into_iter().map(|line| format!("{}{line}\n", powerbond_fmi::printed::PRINTED)));
         if more > 0 {
             text += &format!("({more} more lines were printed)\n");
         }
@@ -101,7 +102,16 @@ pub fn make(
     let order = Order { name: &spec.name, parameters: &spec.parameters };
     match &spec.simulator {
         SimulatorSpec::Model(name) => {
-            let unknown = |hint| Error::input(name.place(), format!("unknown model `{}`.{hint}", name.value));
+            let unknown = |hint| {
+                // How the Python package names them.
+                let message = match name.value.starts_with("python/") {
+                    true => {
+                        format!("`{}` is written in Python: only its program can run it", spec.name.value)
+                    }
+                    false => format!("unknown model `{}`.{hint}", name.value),
+                };
+                Error::input(name.place(), message)
+            };
             let factory = system.models.find(&name.value).map_err(unknown)?;
             match site {
                 Site::Shared => factory.make(&order),
@@ -169,7 +179,8 @@ fn fmu(
         ..Options::default()
     };
     let mut problems = Collector::new();
-    for (name, given) in spec.parameters.iter().chain(&spec.start) {
+    let set = problems.keep(gathered(fmu.description(), spec.parameters.iter().chain(&spec.start)));
+    for (name, given) in set.iter().flatten() {
         let value = problems.keep(fmu_value(fmu.description(), name, given));
         let Some((is_parameter, value)) = value else { continue };
         let list = if is_parameter { &mut options.parameters } else { &mut options.start };

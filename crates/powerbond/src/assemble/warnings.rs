@@ -46,7 +46,10 @@ pub(crate) fn loop_text(found: &AlgebraicLoop, names: &Names) -> String {
 /// What the engine cannot do on this system, known before the run.
 pub(crate) fn engine_warnings(engine: &Engine, names: &Names) -> Vec<String> {
     let name = |s: usize| &names.subsystems[s];
-    let unknown = engine.structure().unknown.iter().map(|&s| {
+    // A loop needs an output of it that goes somewhere and comes back.
+    let network = engine.network();
+    let is_coupled = |s: &&usize| network.members[**s].inputs.clone().any(|u| network.wiring.is_coupled(u));
+    let unknown = engine.structure().unknown.iter().filter(is_coupled).map(|&s| {
         format!(
             "the direct feed-through of `{}` is unknown: algebraic loops through it are not detected. Declare it \
              with `feed_through = [[\"output\", \"input\"], …]`, or set `feed_through = \"probe\"`",
@@ -76,7 +79,7 @@ pub(crate) fn engine_warnings(engine: &Engine, names: &Names) -> Vec<String> {
             format!("the discontinuity of `{}`", names.inputs[i])
         });
         format!(
-            "{what} at {} s is moved to {} s: step sizes are multiples of a subsystem's fixed internal step",
+            "{what} at {} s is moved to {} s: a subsystem takes steps of one size only, or multiples of one",
             short(moved.from),
             short(moved.to)
         )
@@ -91,7 +94,7 @@ fn early_end(engine: &Engine) -> Option<String> {
     let end_text = short(format!("{end:.12e}").parse().unwrap_or(end));
     (end < stop).then(|| {
         format!(
-            "the run ends at {} s instead of {} s: step sizes are multiples of a subsystem's fixed internal step",
+            "the run ends at {} s instead of {} s: a subsystem takes steps of one size only, or multiples of one",
             end_text,
             short(stop)
         )

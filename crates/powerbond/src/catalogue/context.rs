@@ -50,7 +50,7 @@ impl Context<'_> {
     pub fn follows(&self, input: usize) -> bool {
         let takes = self.network.members[self.network.owner_of_input[input]].capabilities.input_derivatives;
         match self.variable_hold {
-            true => matches!(self.feeds[input], InputFeed::Derivatives(_) | InputFeed::Radau),
+            true => self.feeds[input].follows(),
             false => takes >= self.holds[input],
         }
     }

@@ -6,6 +6,9 @@ use crate::source::At;
 use powerbond_core::feed_through::identify::MOST_INPUTS;
 use powerbond_core::hold::InputFeed;
 use powerbond_core::network::{Member, Names, Network};
+use powerbond_core::subsystem::ValueKind;
+use powerbond_core::subsystem::compensated::CompensatedMean;
+use powerbond_core::subsystem::halves::HalvesSubstep;
 use powerbond_core::subsystem::radau::RadauSubstep;
 use std::collections::BTreeSet;
 
@@ -18,6 +21,11 @@ pub enum Feeding {
     Mean,
     /// Two sub-steps, `2h/3` and `h/3`, the second one with the value at the end.
     Radau,
+    /// Two halves, where outputs are read again or depend on no input at the same instant.
+    Halves,
+    /// The mean, and outputs with what it lacks, where states can be restored and outputs are read again or depend on no input at the
+    /// same instant.
+    Compensated,
     /// Radau's sub-steps where they are possible, else the mean.
     Auto,
 }
@@ -27,6 +35,8 @@ impl Word for Feeding {
         ("value", Feeding::Value),
         ("mean", Feeding::Mean),
         ("radau", Feeding::Radau),
+        ("halves", Feeding::Halves),
+        ("compensated", Feeding::Compensated),
         ("auto", Feeding::Auto),
     ];
 }
@@ -116,29 +126,62 @@ pub fn feeds(
             _ if takes > 0 => InputFeed::Derivatives(takes),
             Feeding::Value => InputFeed::Value,
             Feeding::Mean => InputFeed::Mean,
-            Feeding::Radau if !may_sub_step(member) => {
+            Feeding::Radau | Feeding::Halves if !may_sub_step(member) => {
+                let word = if wanted.value == Feeding::Radau { "radau" } else { "halves" };
                 return Err(Error::input(
                     wanted.place(),
                     format!(
-                        "`{}` cannot be sub-stepped, so `values_only = \"radau\"` is not supported. Use \"auto\" or \"mean\"",
+                        "`{}` cannot be sub-stepped, so `values_only = \"{word}\"` is not supported. Use \"auto\" or \"mean\"",
                         names.subsystems[s]
                     ),
                 ));
             }
             Feeding::Radau => InputFeed::Radau,
+            Feeding::Compensated if !may_sub_step(member) || !member.capabilities.can_restore => {
+                return Err(Error::input(
+                    wanted.place(),
+                    format!(
+                        "`{}` cannot be restored, or steps of it cannot be divided, so `values_only = \"compensated\"` is not \
+                         supported: how its outputs answer to its inputs cannot be tried. Use \"auto\" or \"mean\"",
+                        names.subsystems[s]
+                    ),
+                ));
+            }
+            Feeding::Halves | Feeding::Compensated if !refreshed.contains(&s) && feeds_through(member) => {
+                let word = if wanted.value == Feeding::Halves { "halves" } else { "compensated" };
+                return Err(Error::input(
+                    wanted.place(),
+                    format!(
+                        "outputs of `{}` may depend on inputs at the same instant and are not read again, so \
+                         `values_only = \"{word}\"` is not supported. Use \"auto\" or \"radau\"",
+                        names.subsystems[s]
+                    ),
+                ));
+            }
+            Feeding::Halves => InputFeed::Halves,
+            Feeding::Compensated => InputFeed::Compensated,
             // Also where it is refreshed or nothing feeds through: between communication points it has the better input, too.
             Feeding::Auto if may_sub_step(member) => InputFeed::Radau,
             Feeding::Auto if refreshed.contains(&s) || !feeds_through(member) => InputFeed::Mean,
             Feeding::Auto => InputFeed::Dithered,
         });
     }
+    let is_real = |o: usize| network.output_variable(o).kind == ValueKind::Real;
+    let real: Vec<bool> = (0..network.n_outputs).map(is_real).collect();
     let members = std::mem::take(&mut network.members).into_iter().zip(&by_member);
     let fed = members.map(|(member, feed)| {
         let n = member.inputs.len();
-        if *feed == InputFeed::Radau {
-            member.wrapped(|simulator| Box::new(RadauSubstep::new(simulator, n)))
-        } else {
-            member
+        let reads = member.capabilities.can_refresh && feeds_through(&member);
+        match feed {
+            InputFeed::Radau => member.wrapped(|simulator| Box::new(RadauSubstep::new(simulator, n))),
+            InputFeed::Halves => {
+                member.wrapped(|simulator| Box::new(HalvesSubstep::new(simulator, n, reads)))
+            }
+            InputFeed::Compensated => {
+                let real = real[member.outputs.clone()].to_vec();
+                member.wrapped(|simulator| Box::new(CompensatedMean::new(simulator, n, real, reads)))
+            }
+            _ => member,
         }
     });
     network.members = fed.collect();

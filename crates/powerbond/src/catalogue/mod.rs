@@ -59,6 +59,7 @@ pub const ALL: &[Entry] = &[
     estimators::PREDICTOR,
     estimators::JUMP,
     estimators::RICHARDSON,
+    estimators::LIBCOSIM,
     controllers::FIXED,
     controllers::ECCO,
     controllers::INTEGRAL,

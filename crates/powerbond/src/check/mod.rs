@@ -483,7 +483,7 @@ fn subsystems(system: &System, assembled: &Assembled, quality: &[Asymptotics]) -
             can: Can {
                 restore: can.can_restore,
                 refresh: can.can_refresh,
-                input_derivatives: if has_tail(assembled, s) { 0 } else { can.input_derivatives },
+                input_derivatives: if is_fed_by_values(assembled, s) { 0 } else { can.input_derivatives },
                 output_derivatives: can.output_derivatives,
                 feed_through_values: can.feed_through_values,
                 return_early: can.may_return_early,
@@ -566,10 +566,10 @@ fn capabilities(system: &System, assembled: &Assembled) -> Vec<MethodCheck> {
     list
 }
 
-/// Whether a subsystem takes values only and follows derivatives because it is crossed in two sub-steps.
-fn has_tail(assembled: &Assembled, s: usize) -> bool {
+/// Whether a subsystem takes values only and follows derivatives because of how it is fed.
+fn is_fed_by_values(assembled: &Assembled, s: usize) -> bool {
     let mut inputs = assembled.engine.network().members[s].inputs.clone();
-    inputs.any(|i| assembled.feeds[i] == InputFeed::Radau)
+    inputs.any(|i| assembled.feeds[i].follows() && !matches!(assembled.feeds[i], InputFeed::Derivatives(_)))
 }
 
 fn method(
@@ -581,7 +581,8 @@ fn method(
 ) -> MethodCheck {
     let members = assembled.engine.network().members.iter().enumerate();
     let lack = |(ability, without): (Ability, Without)| {
-        let unable = |s: usize| matches!(ability, Ability::InputDerivatives(_)) && has_tail(assembled, s);
+        let unable =
+            |s: usize| matches!(ability, Ability::InputDerivatives(_)) && is_fed_by_values(assembled, s);
         let missing = members.filter(|(s, member)| !ability.is_in(member) || unable(*s));
         missing
             .map(|(s, _)| Lack {

@@ -1,11 +1,11 @@
 //! What failed in a run, as data: who, when, which call, what status, what to do.
 
 use powerbond_core::subsystem::{Span, SubsystemError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A run that did not come to its end. Its text is the message and, if there is one, the cure.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// What happened.
     pub message: String,

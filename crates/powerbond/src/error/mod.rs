@@ -9,10 +9,11 @@ pub use problem::{Collector, Place, Problem, Problems};
 pub(crate) use problem::prefix;
 
 use powerbond_core::subsystem::{Loss, Lost};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// An error of the library. [`Error::exit_code`] is what the command ends with.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error, Serialize, Deserialize)]
 pub enum Error {
     /// The input is refused: a file, a value or their combination. Everything that was found wrong with it.
     #[error("{0}")]

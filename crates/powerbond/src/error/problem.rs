@@ -1,13 +1,14 @@
 //! What is wrong with an input, and where: all of it together, in the order of the file.
 
 use super::Error;
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
 
 /// Where something stands.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Place {
     /// In a file.
     File {
@@ -37,7 +38,7 @@ pub(crate) fn prefix(place: &Option<Place>) -> String {
 }
 
 /// One mistake.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Problem {
     /// Where it stands.
     pub place: Option<Place>,
@@ -52,7 +53,7 @@ impl fmt::Display for Problem {
 }
 
 /// One mistake or several: sorted by place, those without one at the end, and none of them twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problems(Vec<Problem>);
 
 /// More than anybody mends before the next try.

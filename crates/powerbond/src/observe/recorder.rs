@@ -8,6 +8,7 @@ use powerbond_core::energy::Port;
 use powerbond_core::network::VariableName;
 use powerbond_core::observe::{Details, EventView, Flow, Observer, StartView, StepReport};
 use powerbond_core::step::StepView;
+use powerbond_core::subsystem::own_step::OwnSteps;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -49,6 +50,10 @@ pub struct Recorder {
     is_power: Vec<bool>,
     /// Coupled inputs, where their orders and which one limits the step are written.
     orders: Option<Vec<usize>>,
+    /// What tells the sub-steps of subsystems that are sub-stepped as a tolerance asks for it.
+    sub_stepped: Vec<OwnSteps>,
+    /// Evaluations of members of algebraic loops in the last row, if there are such loops.
+    loop_evaluations: Option<u64>,
     has_ceiling: bool,
     gives_back: bool,
     /// Attempts that were rejected, and steps that were kept over tolerance, since the last row.
@@ -339,6 +344,8 @@ impl Recorder {
             net_of,
             is_power,
             orders: orders(assembled),
+            sub_stepped: sub_stepped(assembled).map(|(_, own)| own.clone()).collect(),
+            loop_evaluations: assembled.engine.solved_loops().next().map(|_| 0),
             has_ceiling: assembled.engine.ceiling().is_some(),
             gives_back: gives_back(assembled),
             rejected: 0,
@@ -520,6 +527,11 @@ impl Recorder {
                 coupled.iter().take(MOST_ORDERS).for_each(|&i| self.energy.field(given(i)));
             }
         }
+        self.sub_stepped.iter().for_each(|own| self.energy.field(f64::from(own.parts())));
+        if let Some(before) = &mut self.loop_evaluations {
+            let now = report.loop_evaluations;
+            self.energy.field(now.saturating_sub(std::mem::replace(before, now)) as f64);
+        }
         for (k, (flow, ports)) in step.flows.iter().zip(&step.bonds.bonds).enumerate() {
             step.ports[ports.clone()].iter().for_each(|p| self.energy.field(p.power));
             let values = [flow.residual_power, self.pending[k], self.residual_sum[k], self.transmitted[k]];
@@ -617,6 +629,11 @@ fn energy_fields(assembled: &Assembled, owners: &[usize]) -> Vec<Field> {
             fields.extend(coupled.iter().take(MOST_ORDERS).map(given));
         }
     }
+    let sub_steps = |(name, _): (&String, _)| Field::new(format!("sub_steps.{name}"), "1");
+    fields.extend(sub_stepped(assembled).map(sub_steps));
+    if assembled.engine.solved_loops().next().is_some() {
+        fields.push(Field::new("loops", "1"));
+    }
     let pseudo = &assembled.engine.network().bonds.pseudo;
     for ((bond, ports), &pseudo) in assembled.names.bonds.iter().zip(&assembled.ports).zip(pseudo) {
         let (watt, joule) = if pseudo { ("", "") } else { ("W", "J") };
@@ -632,8 +649,15 @@ fn energy_fields(assembled: &Assembled, owners: &[usize]) -> Vec<Field> {
     fields
 }
 
-/// Orders of more inputs than this are not written.
+/// Orders of more inputs, and sub-steps of more subsystems than this are not written.
 const MOST_ORDERS: usize = 64;
+
+/// Subsystems that are sub-stepped as a tolerance asks for it, the first ones.
+fn sub_stepped(assembled: &Assembled) -> impl Iterator<Item = (&String, &OwnSteps)> {
+    let all = assembled.names.subsystems.iter().zip(&assembled.own);
+    let governed = all.filter_map(|(name, own)| Some((name, own.as_ref().filter(|own| own.is_governed())?)));
+    governed.take(MOST_ORDERS)
+}
 
 /// Whether what held inputs lacked is given back.
 fn gives_back(assembled: &Assembled) -> bool {

@@ -74,6 +74,7 @@ pub fn play(observer: &mut dyn Observer, points: impl IntoIterator<Item = (Point
                     rejected_norm: f64::NAN,
                     details: Details::default(),
                     limited_by: None,
+                    loop_evaluations: 0,
                     at_ceiling: false,
                     event_follows: point == Point::Left,
                 };

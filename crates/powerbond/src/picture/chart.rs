@@ -3,6 +3,7 @@
 use super::COLOURS;
 use super::escape::xml;
 use super::scale::{Axis, Span};
+use super::simplify::simplify;
 use std::fmt::Write;
 
 /// Curves with axes and a legend.
@@ -33,21 +34,46 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// The point with a ring.
     pub ringed: Option<usize>,
+    /// What its points look like.
+    pub drawn: Drawn,
+}
+
+/// What the points of a curve look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Drawn {
+    /// Dots, joined by a line: for few points.
+    #[default]
+    Dots,
+    /// Dots alone.
+    Apart,
+    /// A line, thinned to what can be seen: for many points.
+    Line,
+    /// A dashed line, likewise.
+    Dashes,
+    /// A dotted line, likewise.
+    Dotted,
 }
 
 /// In dark mode the reader's browser picks the second set.
 const STYLE: &str = "\
 text{font-family:system-ui,'Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-serif;font-size:12px;fill:#24292f}\
 .ground{fill:#ffffff}.title{font-size:15px;font-weight:600}.dim{fill:#57606a}.grid{stroke:#d8dee4;stroke-width:1}\
-.curve{fill:none;stroke-width:2}.level{stroke:#57606a;stroke-dasharray:5 4}.ring{fill:none;stroke-width:2}\
-@media(prefers-color-scheme:dark){text{fill:#e6edf3}.ground{fill:#0d1117}.dim{fill:#9198a1}.grid{stroke:#2d333b}\
+.curve{fill:none;stroke-width:2;stroke-linejoin:round}.level{stroke:#57606a;stroke-dasharray:5 4}.ring{fill:none;stroke-width:2}\
+.again{fill:#ffffff;stroke-width:2}\
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.ground,.again{fill:#0d1117}.dim{fill:#9198a1}.grid{stroke:#2d333b}\
 .level{stroke:#9198a1}}";
+
+/// The look of a dashed line, and of a dotted one.
+const DASHES: &str = " stroke-dasharray=\"6 4\"";
+const DOTTED: &str = " stroke-dasharray=\"2 3\"";
 
 /// Where the plot is, in pixels.
 const LEFT: f64 = 70.0;
 const TOP: f64 = 64.0;
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 360.0;
+/// Labels of the y axis that are wider stand on their side.
+const UPRIGHT: f64 = 40.0;
 /// The legend: where it begins, the height of a line, the width of a letter, and its least width.
 const LEGEND: f64 = LEFT + WIDTH + 24.0;
 const LINE: f64 = 22.0;
@@ -105,25 +131,52 @@ impl Chart {
             text(out, LEFT - 8.0, at + 4.0, "dim", "end", &(self.y.words)(mark));
         }
         text(out, LEFT + 0.5 * WIDTH, bottom + 42.0, "dim", "middle", &self.x.label);
-        text(out, LEFT - 8.0, TOP - 10.0, "dim", "end", &self.y.label);
+        if LETTER * self.y.label.chars().count() as f64 > UPRIGHT {
+            let middle = TOP + 0.5 * HEIGHT;
+            let _ = writeln!(
+                out,
+                "<text class=\"dim\" text-anchor=\"middle\" transform=\"translate(16 {middle:.0}) rotate(-90)\">{}</text>",
+                xml(&self.y.label)
+            );
+        } else {
+            text(out, LEFT - 8.0, TOP - 10.0, "dim", "end", &self.y.label);
+        }
         if let Some(level) = self.level.filter(|level| self.y.scale.takes(*level)) {
             line(out, "class=\"level\"", [LEFT, y(level), right, y(level)]);
         }
         for (s, series) in self.series.iter().enumerate() {
             let colour = COLOURS[s % COLOURS.len()];
             let own = self.placed().filter(|(k, ..)| *k == s);
-            let points: Vec<(usize, f64, f64)> = own.map(|(_, n, px, py)| (n, x(px), y(py))).collect();
-            if points.len() > 1 {
-                let line: Vec<String> = points.iter().map(|(_, x, y)| format!("{x:.1},{y:.1}")).collect();
-                let line = line.join(" ");
-                let _ = writeln!(out, "<polyline class=\"curve\" stroke=\"{colour}\" points=\"{line}\"/>");
+            let mut points: Vec<(f64, f64)> = own.map(|(.., px, py)| (x(px), y(py))).collect();
+            // Colours come again: hollow dots and dashes tell the second curve of a colour from the first.
+            let again = s >= COLOURS.len();
+            let (joined, dotted, look) = match series.drawn {
+                Drawn::Dots => (true, true, if again { DASHES } else { "" }),
+                Drawn::Apart => (false, true, ""),
+                Drawn::Line => (true, false, ""),
+                Drawn::Dashes => (true, false, DASHES),
+                Drawn::Dotted => (true, false, DOTTED),
+            };
+            if !dotted {
+                points = simplify(&points);
             }
-            for (_, x, y) in &points {
-                let _ = writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"/>");
+            if joined && points.len() > 1 {
+                let line: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+                let line = line.join(" ");
+                let _ =
+                    writeln!(out, "<polyline class=\"curve\" stroke=\"{colour}\"{look} points=\"{line}\"/>");
+            }
+            for &(x, y) in points.iter().filter(|_| dotted || points.len() == 1) {
+                dot(out, x, y, colour, again);
             }
             let at = TOP + 14.0 + LINE * s as f64;
-            let sample = format!("stroke=\"{colour}\" stroke-width=\"3\"");
-            line(out, &sample, [LEGEND, at - 4.0, LEGEND + 20.0, at - 4.0]);
+            if joined {
+                let sample = format!("stroke=\"{colour}\" stroke-width=\"3\"{look}");
+                line(out, &sample, [LEGEND, at - 4.0, LEGEND + 20.0, at - 4.0]);
+            }
+            if !joined || (dotted && again) {
+                dot(out, LEGEND + 10.0, at - 4.0, colour, again);
+            }
             let (class, none) = if points.is_empty() { ("dim", " (none)") } else { ("", "") };
             text(out, LEGEND + 28.0, at, class, "start", &format!("{}{none}", series.name));
         }
@@ -179,6 +232,13 @@ impl Chart {
 
 fn line(out: &mut String, look: &str, [x1, y1, x2, y2]: [f64; 4]) {
     let _ = writeln!(out, "<line {look} x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>");
+}
+
+/// A point; hollow `again`, where its colour was used before.
+fn dot(out: &mut String, x: f64, y: f64, colour: &str, again: bool) {
+    let look =
+        if again { format!("class=\"again\" stroke=\"{colour}\"") } else { format!("fill=\"{colour}\"") };
+    let _ = writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" {look}/>");
 }
 
 fn text(out: &mut String, x: f64, y: f64, class: &str, anchor: &str, words: &str) {

@@ -1,4 +1,4 @@
-//! A system as a Graphviz file: a cluster per subsystem, its ports as nodes.
+//! A system as a Graphviz file: a cluster per subsystem, its ports as nodes, in clusters of the systems around it.
 
 use super::Diagram;
 use super::escape::dot as quote;
@@ -16,7 +16,14 @@ impl Diagram {
         let marks = Marks::of(self);
         for (n, sub) in self.blocks.iter().enumerate() {
             let rate = if sub.rate > 1 { format!(", {}×", sub.rate) } else { String::new() };
-            let label = format!("{} ({}{rate})", sub.name, sub.kind);
+            let (around, own) = systems(&sub.name);
+            let label = format!("{own} ({}{rate})", sub.kind);
+            // Graphviz joins clusters of one name.
+            for path in &around {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                let (id, label) = (quote(&format!("cluster {path}")), quote(name));
+                let _ = writeln!(out, "  subgraph {id} {{\n    label = {label}\n    style = dotted");
+            }
             let _ = writeln!(
                 out,
                 "  subgraph cluster_{n} {{\n    label = {}\n    style = rounded",
@@ -34,6 +41,7 @@ impl Diagram {
                 }
             }
             out += "  }\n";
+            around.iter().for_each(|_| out += "  }\n");
         }
         for c in &self.connections {
             for (source, gain) in &c.from {
@@ -65,4 +73,10 @@ impl Diagram {
         }
         out + "}\n"
     }
+}
+
+/// The paths of the systems around a subsystem, the outermost first, and the name in the innermost.
+fn systems(name: &str) -> (Vec<&str>, &str) {
+    let own = name.rfind('/').map_or(0, |slash| slash + 1);
+    (name.match_indices('/').map(|(slash, _)| &name[..slash]).collect(), &name[own..])
 }

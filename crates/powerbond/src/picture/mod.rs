@@ -8,9 +8,10 @@ mod marks;
 mod svg;
 mod dot;
 mod scale;
+mod simplify;
 mod chart;
 
-pub use chart::{Chart, Series};
+pub use chart::{Chart, Drawn, Series};
 pub use escape::{dot, xml};
 pub use scale::{Axis, Scale, power_of_ten};
 
@@ -178,6 +179,7 @@ mod tests {
                 name: "s".to_owned(),
                 points: vec![(-1.0, 1.0), (0.0, f64::NAN), (1.0, 100.0), (2.0, 0.0)],
                 ringed: Some(2),
+                ..Series::default()
             }],
             level: Some(10.0),
             empty: "nothing".to_owned(),

@@ -1,52 +1,140 @@
 //! Fewer points, same picture: the smallest and the largest value of every stretch of rows stay.
 
-/// Points of a line, thinned to about two per bucket. Spikes stay; a stretch with values that are not finite keeps one of
-/// them as a gap. Where a line jumps, both of its points at that time stay or go together; the largest jump of every stretch
-/// stays.
-pub fn thin(times: &[f64], values: &[f64], buckets: usize) -> (Vec<f64>, Vec<f64>) {
-    let n = times.len().min(values.len());
-    if n <= 4 * buckets {
-        return (times[..n].to_vec(), values[..n].to_vec());
+/// A line that becomes longer while it is thinned, in memory that does not: about two points per stretch of rows.
+///
+/// Spikes stay; a stretch with values that are not finite keeps one of them as a gap. Where a line jumps, both of its points at that
+/// time stay or go together; the largest jump of every stretch stays, and so do both ends. When there are as many stretches as
+/// asked for, every two become one.
+pub struct Line {
+    /// Even, so that two stretches always make one.
+    most: usize,
+    /// Rows of a stretch; 1 as long as all points are kept.
+    width: u64,
+    stretches: Vec<Stretch>,
+    first: Option<Point>,
+    /// The row that came last: what is beside it is known with the next one.
+    last: Option<Point>,
+    rows: u64,
+}
+
+/// A row of a line.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    row: u64,
+    t: f64,
+    v: f64,
+    /// On the other side of a jump: the value of the row before, and of the one after.
+    before: Option<f64>,
+    after: Option<f64>,
+}
+
+/// What stays of a stretch of rows.
+#[derive(Clone, Copy, Default)]
+struct Stretch {
+    low: Option<Point>,
+    high: Option<Point>,
+    gap: Option<Point>,
+    jump: Option<Point>,
+}
+
+impl Stretch {
+    /// Adds what stays of rows that come later.
+    fn add(&mut self, later: &Stretch) {
+        let replace = |kept: &mut Option<Point>, found: Option<Point>, better: fn(&Point, &Point) -> bool| {
+            if let Some(point) = found
+                && kept.as_ref().is_none_or(|kept| better(&point, kept))
+            {
+                *kept = Some(point);
+            }
+        };
+        replace(&mut self.low, later.low, |new, old| new.v < old.v);
+        replace(&mut self.high, later.high, |new, old| new.v > old.v);
+        replace(&mut self.gap, later.gap, |_, _| true);
+        replace(&mut self.jump, later.jump, |new, old| new.jump() > old.jump());
     }
-    let jumps = |i: usize| times[i - 1] == times[i] && values[i - 1].to_bits() != values[i].to_bits();
-    let (mut t, mut v) = (Vec::with_capacity(2 * buckets + 2), Vec::with_capacity(2 * buckets + 2));
-    let mut next = 0;
-    let mut keep = |i: usize| {
-        // With what is on the other side of a jump.
-        let (first, last) = (i - usize::from(i > 0 && jumps(i)), i + usize::from(i + 1 < n && jumps(i + 1)));
-        for i in first.max(next)..=last {
-            t.push(times[i]);
-            v.push(values[i]);
-            next = i + 1;
+
+    fn of(point: Point) -> Self {
+        if point.v.is_finite() {
+            let jump = point.before.is_some().then_some(point);
+            return Stretch { low: Some(point), high: Some(point), gap: None, jump };
         }
-    };
-    keep(0);
-    for bucket in 0..buckets {
-        let (a, b) = (1 + bucket * (n - 2) / buckets, 1 + (bucket + 1) * (n - 2) / buckets);
-        let (mut low, mut high, mut gap, mut jump) = (None, None, None, None);
-        for i in a..b {
-            let x = values[i];
-            if !x.is_finite() {
-                gap = Some(i);
-                continue;
-            }
-            if low.is_none_or(|k: usize| x < values[k]) {
-                low = Some(i);
-            }
-            if high.is_none_or(|k: usize| x > values[k]) {
-                high = Some(i);
-            }
-            let size = |k: usize| (values[k] - values[k - 1]).abs();
-            if jumps(i) && jump.is_none_or(|k: usize| size(i) > size(k)) {
-                jump = Some(i);
-            }
-        }
-        let mut list = [low, high, gap, jump];
-        list.sort_unstable();
-        list.into_iter().flatten().for_each(&mut keep);
+        Stretch { gap: Some(point), ..Stretch::default() }
     }
-    keep(n - 1);
-    (t, v)
+}
+
+impl Point {
+    /// How far it jumps at this row.
+    fn jump(&self) -> f64 {
+        self.before.map_or(0.0, |before| (self.v - before).abs())
+    }
+}
+
+impl Line {
+    /// Without points. Up to four times as many as there are `most` stretches are all kept; after that there are at least half of them.
+    pub fn new(most: usize) -> Self {
+        let (first, last) = (None, None);
+        Line { most: most.next_multiple_of(2), width: 1, stretches: Vec::new(), first, last, rows: 0 }
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, t: f64, v: f64) {
+        let mut point = Point { row: self.rows, t, v, before: None, after: None };
+        self.rows += 1;
+        if let Some(mut last) = self.last.take() {
+            if last.t == t && last.v.to_bits() != v.to_bits() {
+                (last.after, point.before) = (Some(v), Some(last.v));
+            }
+            self.settle(last);
+        }
+        self.last = Some(point);
+    }
+
+    /// Adds a row whose neighbours are known.
+    fn settle(&mut self, point: Point) {
+        if point.row == 0 {
+            self.first = Some(point);
+        }
+        let place = (point.row / self.width) as usize;
+        match self.stretches.get_mut(place) {
+            Some(stretch) => stretch.add(&Stretch::of(point)),
+            None => self.stretches.push(Stretch::of(point)),
+        }
+        let (full, parts) = if self.width == 1 { (4 * self.most, 8) } else { (self.most, 2) };
+        if self.stretches.len() >= full {
+            let merge = |parts: &[Stretch]| {
+                let mut sum = parts[0];
+                parts[1..].iter().for_each(|part| sum.add(part));
+                sum
+            };
+            self.stretches = self.stretches.chunks(parts).map(merge).collect();
+            self.width *= parts as u64;
+        }
+    }
+
+    /// Times and values of the points that stay.
+    pub fn points(&self) -> (Vec<f64>, Vec<f64>) {
+        let (mut t, mut v) = (Vec::new(), Vec::new());
+        let mut next = 0;
+        let mut keep = |point: Point| {
+            let before = point.before.map(|v| (point.row - 1, v));
+            let after = point.after.map(|v| (point.row + 1, v));
+            for (row, value) in [before, Some((point.row, point.v)), after].into_iter().flatten() {
+                if row >= next {
+                    t.push(point.t);
+                    v.push(value);
+                    next = row + 1;
+                }
+            }
+        };
+        self.first.into_iter().for_each(&mut keep);
+        for stretch in &self.stretches {
+            let mut kept = [stretch.low, stretch.high, stretch.gap, stretch.jump];
+            kept.sort_by_key(|point| point.map(|point| point.row));
+            kept.into_iter().flatten().for_each(&mut keep);
+        }
+        self.last.into_iter().for_each(&mut keep);
+        (t, v)
+    }
 }
 
 /// Six significant digits, as short as possible; `null` for what is not finite.
@@ -70,13 +158,19 @@ pub fn number(x: f64, digits: i32, out: &mut String) {
 mod tests {
     use super::*;
 
+    fn thin(times: &[f64], values: &[f64], most: usize) -> (Vec<f64>, Vec<f64>) {
+        let mut line = Line::new(most);
+        times.iter().zip(values).for_each(|(&t, &v)| line.push(t, v));
+        line.points()
+    }
+
     #[test]
     fn spikes_gaps_and_both_ends_stay() {
         let times: Vec<f64> = (0..100_000).map(f64::from).collect();
         let mut values: Vec<f64> = times.iter().map(|t| (t * 1e-3).sin()).collect();
         (values[4_321], values[77_777], values[50_000]) = (900.0, -800.0, f64::NAN);
         let (t, v) = thin(&times, &values, 500);
-        assert!(t.len() <= 3 * 500 + 2 && t.windows(2).all(|w| w[0] < w[1]), "{}", t.len());
+        assert!(t.len() <= 3 * 500 + 2 && t.len() >= 500 && t.windows(2).all(|w| w[0] < w[1]), "{}", t.len());
         let at = |time: f64| v[t.iter().position(|x| *x == time).unwrap()];
         assert_eq!((at(4_321.0), at(77_777.0)), (900.0, -800.0));
         assert!(at(50_000.0).is_nan());
@@ -101,14 +195,19 @@ mod tests {
         });
         assert_eq!(alone.count(), 0);
         // The end may be one, too.
-        let (t, v) = thin(&[0.0, 1.0, 2.0, 2.0], &[0.0, 0.0, 0.0, 5.0], 0);
-        assert_eq!((t, v), (vec![0.0, 2.0, 2.0], vec![0.0, 0.0, 5.0]));
+        let times: Vec<f64> = (0..99).map(f64::from).chain([98.0]).collect();
+        let values: Vec<f64> = times.iter().map(|_| 0.0).take(99).chain([5.0]).collect();
+        let (t, v) = thin(&times, &values, 2);
+        assert_eq!((t[0], &t[t.len() - 2..], &v[v.len() - 2..]), (0.0, &[98.0, 98.0][..], &[0.0, 5.0][..]));
     }
 
     #[test]
     fn few_points_stay_as_they_are() {
-        let (t, v) = thin(&[0.0, 1.0], &[3.0, 4.0], 10);
-        assert_eq!((t, v), (vec![0.0, 1.0], vec![3.0, 4.0]));
+        for n in [0, 1, 2, 3, 30] {
+            let times: Vec<f64> = (0..n).map(f64::from).collect();
+            let values: Vec<f64> = times.iter().map(|t| t * t - 5.0 * t).collect();
+            assert_eq!(thin(&times, &values, 10), (times, values));
+        }
     }
 
     #[test]

@@ -41,10 +41,21 @@ pub struct SubsystemChoice {
     pub class: &'static str,
     /// The class in words.
     pub able: &'static str,
-    /// What it is given of held inputs: `derivatives`, `radau`, `mean`, `dithered mean`, `value` or, without inputs, `nothing`.
+    /// What it is given of held inputs: `derivatives`, `radau`, `halves`, `mean`, `dithered mean`, `value` or, without inputs, `nothing`.
     pub fed: &'static str,
     /// How its feed-through is kept fresh: `none` to keep, `refreshed`, `identified` or `as stepped`.
     pub feed_through: &'static str,
+    /// How finely its steps were divided, where a tolerance asks for it.
+    pub sub_steps: Option<SubSteps>,
+}
+
+/// Sub-steps of a subsystem per step.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SubSteps {
+    /// In the mean.
+    pub mean: f64,
+    /// At most.
+    pub most: u32,
 }
 
 /// How an input was held.
@@ -101,6 +112,8 @@ pub fn choices(assembled: &Assembled) -> Choices {
             fed: member.inputs.clone().next().map_or("nothing", |i| match assembled.feeds[i] {
                 InputFeed::Derivatives(_) => "derivatives",
                 InputFeed::Radau => "radau",
+                InputFeed::Halves => "halves",
+                InputFeed::Compensated => "compensated mean",
                 InputFeed::Mean => "mean",
                 InputFeed::Dithered => "dithered mean",
                 InputFeed::Value => "value",
@@ -111,6 +124,10 @@ pub fn choices(assembled: &Assembled) -> Choices {
                 (true, false) if improved.contains(&s) => "identified",
                 (true, false) => "as stepped",
             },
+            sub_steps: assembled.own[s].as_ref().filter(|own| own.is_governed()).map(|own| {
+                let (mean, most) = own.sub_steps();
+                SubSteps { mean, most }
+            }),
         }
     };
     let steps = engine.statistics().accepted.max(1) as f64;

@@ -1,8 +1,7 @@
 //! Results against results: how far two runs, or two tables, are apart, variable by variable.
 
-use super::summary::results_of;
+use super::side_by_side::{Point, SideBySide};
 use crate::Error;
-use crate::table::{Table, read};
 use powerbond_core::network::NameIndex;
 use serde::Serialize;
 use std::path::Path;
@@ -60,200 +59,111 @@ pub struct Difference {
     pub within: Option<bool>,
 }
 
-/// Compares `first` with `reference`: each a run folder or a table (CSV, Arrow, Parquet) whose first column is the time.
-/// Between rows both are lines.
+/// Compares `first` with `reference`: each a run folder or a table (CSV, Arrow, Parquet) whose first column is the time. They are read
+/// row by row, whatever their size.
 ///
 /// Rows of one time are a discontinuity: the first one is the limit from the left, the last one that from the right, and each
 /// is compared with its like. Where the other table has one row at that time, it is compared with the limit from the right.
 pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> Result<Comparison, Error> {
-    let (a, b) = (load(first)?, load(reference)?);
-    let (ta, tb) = (times(&a, first)?, times(&b, reference)?);
-    let (from, to) = (ta[0].max(tb[0]), ta[ta.len() - 1].min(tb[tb.len() - 1]));
-    if from > to {
-        return Err(Error::input(
-            None,
-            format!(
-                "the time ranges of {} and {} do not overlap: {} s to {} s, and {} s to {} s",
-                first.display(),
-                reference.display(),
-                ta[0],
-                ta[ta.len() - 1],
-                tb[0],
-                tb[tb.len() - 1]
-            ),
-        ));
-    }
-    let points = points(ta, tb, from, to);
-    let [places, known] =
-        [&a, &b].map(|table| table.header.iter().map(String::as_str).collect::<NameIndex<&str>>());
-    let (mut variables, mut only_reference) = (Vec::new(), Vec::new());
-    for (k, name) in b.header.iter().enumerate().skip(1) {
+    let mut both = SideBySide::open(first, reference)?;
+    let [known, wanted] = [both.first.header(), both.reference.header()].map(<[String]>::to_vec);
+    let [places, others] =
+        [&known, &wanted].map(|header| header.iter().map(String::as_str).collect::<NameIndex<&str>>());
+    let (mut common, mut only_reference) = (Vec::new(), Vec::new());
+    for (k, name) in wanted.iter().enumerate().skip(1) {
         match places.place(name.as_str()) {
-            Some(i) => {
-                variables.push(difference(name, &points, [&a.columns[i], &b.columns[k]], tolerance));
-            }
+            Some(i) => common.push((i, k)),
             None => only_reference.push(name.clone()),
         }
     }
-    if variables.is_empty() {
+    if common.is_empty() {
         return Err(Error::input(
             None,
             format!("{} and {} have no variable in common", first.display(), reference.display()),
         ));
     }
-    let only_first = a.header[1..].iter().filter(|n| known.place(n.as_str()).is_none()).cloned().collect();
-    let far = |x: f64, y: f64| (x - y).abs() > 1e-9 * (to - from).max(f64::MIN_POSITIVE);
+    let mut apart = vec![Apart::default(); common.len()];
+    let (mut points, mut last) = (0, None);
+    while let Some(Point { t, first, reference, .. }) = both.point()? {
+        let h = last.map(|before| t - before);
+        apart.iter_mut().zip(&common).for_each(|(apart, &(i, k))| apart.add(t, h, first[i], reference[k]));
+        points += 1;
+        last = Some(t);
+    }
+    let (begins, ends, from) = (both.begins(), both.ends()?, both.from);
+    let to = ends[0].min(ends[1]);
+    let of = |(apart, &(_, k)): (&Apart, &(usize, usize))| apart.difference(&wanted[k], to - from, tolerance);
+    let variables: Vec<Difference> = apart.iter().zip(&common).map(of).collect();
+    let only_first = known[1..].iter().filter(|n| others.place(n.as_str()).is_none()).cloned().collect();
+    let far = |[x, y]: [f64; 2]| (x - y).abs() > 1e-9 * (to - from).max(f64::MIN_POSITIVE);
     Ok(Comparison {
         from,
         to,
-        points: points.len(),
+        points,
         only_first,
         only_reference,
-        notes: [&a.note, &b.note].into_iter().flatten().cloned().collect(),
-        different_times: far(ta[0], tb[0]) || far(ta[ta.len() - 1], tb[tb.len() - 1]),
+        notes: [both.first.note(), both.reference.note()].into_iter().flatten().cloned().collect(),
+        different_times: far(begins) || far(ends),
         exceeded: variables.iter().filter(|v| v.within == Some(false)).count(),
         variables,
         tolerance,
     })
 }
 
-fn load(path: &Path) -> Result<Table, Error> {
-    if path.is_dir() { read(&results_of(path)) } else { read(path) }
+/// How far a variable is apart so far.
+#[derive(Clone, Debug, Default)]
+struct Apart {
+    max: f64,
+    /// When that was; none as long as there is no difference.
+    time: Option<f64>,
+    /// The largest value of the reference.
+    largest: f64,
+    /// Integrals of the squares of the difference and of the reference.
+    squares: f64,
+    size: f64,
+    /// The difference and the reference at the last point.
+    last: (f64, f64),
 }
 
-/// The first column, which must go forwards.
-fn times<'a>(table: &'a Table, path: &Path) -> Result<&'a [f64], Error> {
-    let fail = |message: &str| Err(Error::input(None, format!("{}: {message}", path.display())));
-    match table.columns.first().map(Vec::as_slice) {
-        None | Some([]) => fail("no rows"),
-        Some(t) if t.windows(2).any(|w| w[0].is_nan() || w[1].is_nan() || w[1] < w[0]) => {
-            fail(&format!("the first column, `{}`, decreases; expected the time", table.header[0]))
-        }
-        Some(t) => Ok(t),
-    }
-}
-
-/// Where both tables are looked at, whatever the variable.
-struct Point {
-    t: f64,
-    first: Place,
-    reference: Place,
-}
-
-/// A place in a table: a row, or a share of the way to the next one.
-#[derive(Clone, Copy)]
-struct Place {
-    row: usize,
-    share: f64,
-}
-
-impl Place {
-    fn of(self, values: &[f64]) -> f64 {
-        let value = values[self.row];
-        if self.share == 0.0 { value } else { value + self.share * (values[self.row + 1] - value) }
-    }
-}
-
-/// Walks along the times of a table.
-struct Walk<'a> {
-    times: &'a [f64],
-    next: usize,
-}
-
-/// What a table has at a time.
-enum Found {
-    /// Nothing: it is between two rows.
-    Between(Place),
-    /// This many rows, from this one on.
-    Rows(usize, usize),
-}
-
-impl Walk<'_> {
-    /// What there is at `t`, which increases and lies within the table; rows up to `near` later count as well.
-    fn to(&mut self, t: f64, near: f64) -> Found {
-        let advance =
-            |from: usize, to: f64| from + self.times[from..].iter().take_while(|&&x| x <= to).count();
-        let first = advance(self.next, t.next_down());
-        self.next = advance(first, t + near);
-        if self.next > first {
-            return Found::Rows(first, self.next - first);
-        }
-        // The last row before a line is a limit from the right, the first one after it a limit from the left.
-        let (a, b) = (self.times[first - 1], self.times[first]);
-        Found::Between(Place { row: first - 1, share: (t - a) / (b - a) })
-    }
-}
-
-/// All times of both between `from` and `to`, once each, or as often as they have limits to compare.
-fn points(a: &[f64], b: &[f64], from: f64, to: f64) -> Vec<Point> {
-    let inside = |t: &&f64| (from..=to).contains(*t);
-    let mut all: Vec<f64> = a.iter().chain(b).filter(inside).copied().collect();
-    all.sort_by(f64::total_cmp);
-    // Times that differ by round-off are the same.
-    let near = 1e-12 * (to - from).max(to.abs()).max(from.abs());
-    all.dedup_by(|later, earlier| *later - *earlier <= near);
-    let (mut a, mut b) = (Walk { times: a, next: 0 }, Walk { times: b, next: 0 });
-    let mut points = Vec::with_capacity(all.len());
-    for t in all {
-        let mut add = |first, reference| points.push(Point { t, first, reference });
-        let row = |row| Place { row, share: 0.0 };
-        match (a.to(t, near), b.to(t, near)) {
-            (Found::Between(x), Found::Between(y)) => add(x, y),
-            (Found::Rows(x, n), Found::Between(y)) => (x..x + n).for_each(|x| add(row(x), y)),
-            (Found::Between(x), Found::Rows(y, n)) => (y..y + n).for_each(|y| add(x, row(y))),
-            (Found::Rows(x, n), Found::Rows(y, m)) if n == m => {
-                (0..n).for_each(|k| add(row(x + k), row(y + k)))
-            }
-            (Found::Rows(x, n), Found::Rows(y, m)) => {
-                if n > 1 && m > 1 {
-                    add(row(x), row(y));
-                }
-                add(row(x + n - 1), row(y + m - 1));
-            }
-        }
-    }
-    points
-}
-
-fn difference(
-    name: &str,
-    points: &[Point],
-    [first, reference]: [&[f64]; 2],
-    tolerance: Option<Tolerance>,
-) -> Difference {
-    let (mut max, mut time, mut largest) = (0.0f64, points[0].t, 0.0f64);
-    let (mut squares, mut size, mut last) = (0.0, 0.0, None);
-    for point in points {
-        let (t, x, y) = (point.t, point.first.of(first), point.reference.of(reference));
-        // Both not a number, or the same infinity: no difference.
-        let d = if x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()) { 0.0 } else { (x - y).abs() };
+impl Apart {
+    /// Adds a point that is `h` later than the one before, if there is one.
+    fn add(&mut self, t: f64, h: Option<f64>, x: f64, y: f64) {
+        let d = distance(x, y).abs();
         let d = if d.is_nan() { f64::INFINITY } else { d };
-        if d > max {
-            (max, time) = (d, t);
+        if d > self.max || self.time.is_none() {
+            (self.max, self.time) = (d, Some(t));
         }
         if y.is_finite() {
-            largest = largest.max(y.abs());
+            self.largest = self.largest.max(y.abs());
         }
-        if let Some((t0, d0, y0)) = last {
+        if let Some(h) = h {
             // The square of a line, integrated.
-            let part = |p: f64, q: f64| (t - t0) / 3.0 * (p * p + p * q + q * q);
-            squares += part(d0, d);
-            size += part(y0, y);
+            let part = |p: f64, q: f64| h / 3.0 * (p * p + p * q + q * q);
+            self.squares += part(self.last.0, d);
+            self.size += part(self.last.1, y);
         }
-        last = Some((t, d, y));
+        self.last = (d, y);
     }
-    let span = points[points.len() - 1].t - points[0].t;
-    let rms = |sum: f64| if span > 0.0 { (sum / span).sqrt() } else { 0.0 };
-    let share = |x: f64, of: f64| if x == 0.0 { 0.0 } else { x / of };
-    Difference {
-        name: name.to_owned(),
-        max,
-        time,
-        rms: if span > 0.0 { rms(squares) } else { max },
-        relative_max: share(max, largest),
-        relative_rms: if span > 0.0 { share(rms(squares), rms(size)) } else { share(max, largest) },
-        within: tolerance.map(|t| max <= t.absolute + t.relative * largest),
+
+    fn difference(&self, name: &str, span: f64, tolerance: Option<Tolerance>) -> Difference {
+        let &Apart { max, largest, squares, size, .. } = self;
+        let rms = |sum: f64| if span > 0.0 { (sum / span).sqrt() } else { 0.0 };
+        let share = |x: f64, of: f64| if x == 0.0 { 0.0 } else { x / of };
+        Difference {
+            name: name.to_owned(),
+            max,
+            time: self.time.unwrap_or_default(),
+            rms: if span > 0.0 { rms(squares) } else { max },
+            relative_max: share(max, largest),
+            relative_rms: if span > 0.0 { share(rms(squares), rms(size)) } else { share(max, largest) },
+            within: tolerance.map(|t| max <= t.absolute + t.relative * largest),
+        }
     }
+}
+
+/// How far `x` is from `y`. Both not a number, or the same infinity: no difference.
+pub(crate) fn distance(x: f64, y: f64) -> f64 {
+    if x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()) { 0.0 } else { x - y }
 }
 
 #[cfg(test)]
@@ -263,14 +173,20 @@ mod tests {
     /// A table: times and values.
     type Rows<'a> = &'a [(f64, f64)];
 
-    fn columns(rows: Rows<'_>) -> (Vec<f64>, Vec<f64>) {
-        rows.iter().copied().unzip()
-    }
-
+    /// Through files, as users compare them.
     fn between(first: Rows<'_>, reference: Rows<'_>, tolerance: Option<Tolerance>) -> (usize, Difference) {
-        let ((ta, a), (tb, b)) = (columns(first), columns(reference));
-        let points = points(&ta, &tb, ta[0].max(tb[0]), ta[ta.len() - 1].min(tb[tb.len() - 1]));
-        (points.len(), difference("x", &points, [&a, &b], tolerance))
+        let folder = std::env::temp_dir().join(format!("powerbond-compare-{}", std::process::id()));
+        let folder = folder.join(format!("{:?}", std::thread::current().id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, rows: Rows<'_>| {
+            let rows = rows.iter().map(|(t, x)| format!("{t},{x}\n"));
+            std::fs::write(folder.join(name), "time,x\n".to_owned() + &rows.collect::<String>()).unwrap();
+            folder.join(name)
+        };
+        let (a, b) = (write("a.csv", first), write("b.csv", reference));
+        let mut compared = compare(&a, &b, tolerance).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        (compared.points, compared.variables.remove(0))
     }
 
     /// Lines 0 and t from 0 to 1: the largest difference is 1, its rms 1/√3, whatever the grids are.

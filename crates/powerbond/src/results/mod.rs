@@ -2,16 +2,22 @@
 
 mod choices;
 mod compare;
+mod errors;
 mod folder;
 mod posthumous;
+mod side_by_side;
 mod summary;
 mod verdict;
 mod verification;
 
 pub use choices::Choices;
+pub(crate) use compare::distance;
 pub use compare::{Comparison, Difference, Tolerance, compare};
+pub use errors::{ENERGY_ERRORS, ERRORS, Errors, ErrorsOverTime, errors, may_write, write_errors};
+pub(crate) use errors::{energy_of, is_power};
 pub use folder::{Contents, RunFolder, Wanted};
 pub use posthumous::{Posthumous, Reached};
+pub use side_by_side::{Point, SideBySide, Walk};
 pub use summary::{
     BondSummary, EnergySummary, EstimateSummary, LOG, Origin, SUMMARY, Steps, Summary, config, table_of,
 };

@@ -2,6 +2,8 @@
 
 use super::folder::add;
 use super::summary::{LOG, SUMMARY};
+use super::verdict::{NOT_VERIFIED, not_verified};
+use super::verification::FINER_DID_NOT_END;
 use crate::Error;
 use crate::table::durable;
 use serde_json::{Value, json};
@@ -38,6 +40,23 @@ impl<'a> Posthumous<'a> {
     /// Whether the process did not complete its results: it died, or could not write them.
     pub fn is_open(&self) -> bool {
         self.summary["outcome"] == "running" || self.summary["outcome"] == "failed"
+    }
+
+    /// Whether the run itself is complete, and the process died in a finer run that verifies it.
+    pub fn is_being_verified(&self) -> bool {
+        self.summary["outcome"] == "finished" && self.summary["verification"]["failure"] == FINER_DID_NOT_END
+    }
+
+    /// The finer run failed with `error`: what is known of the run itself stays.
+    pub fn not_verified(mut self, error: &Error) -> Result<(), Error> {
+        let why = format!("{FINER_DID_NOT_END}: {error}");
+        if let Some(reasons) = self.summary["verdict"]["reasons"].as_array_mut() {
+            for reason in reasons.iter_mut().filter(|reason| reason["code"] == NOT_VERIFIED) {
+                reason["text"] = json!(not_verified(&why));
+            }
+        }
+        self.summary["verification"]["failure"] = json!(why);
+        self.write()
     }
 
     /// Whether there is a file of what FMUs said.

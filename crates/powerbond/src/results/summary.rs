@@ -243,6 +243,8 @@ pub struct SpikeSummary {
     pub peak_time: f64,
     /// rms of δP before it, in W.
     pub level: f64,
+    /// ∫|δP| dt over it, in J.
+    pub energy: f64,
 }
 
 /// What the energy correction did to a bond.
@@ -383,7 +385,7 @@ impl Summary {
         let bonds = bonds(assembled, elapsed);
         let total = |part: fn(&BondSummary) -> f64| bonds.iter().filter(|b| !b.pseudo).map(part).sum::<f64>();
         let (exchanged, residual) = (total(|b| b.exchanged), total(|b| b.residual));
-        let findings = assembled.verdict.result(&system.verdict.limits);
+        let findings = assembled.findings(&system.verdict.limits);
         let verdict = verdict(system, assembled, &findings, &bonds, error.as_deref());
         warnings.extend(unchecked(system, &verdict));
         Summary {
@@ -560,7 +562,8 @@ fn hashes(system: &System) -> Value {
 }
 
 fn spike(s: Spike) -> SpikeSummary {
-    SpikeSummary { start: s.start, end: s.end, peak: s.peak, peak_time: s.peak_time, level: s.level }
+    let Spike { start, end, peak, peak_time, level, energy } = s;
+    SpikeSummary { start, end, peak, peak_time, level, energy }
 }
 
 fn correction(r: &CorrectionReport) -> CorrectionSummary {

@@ -2,13 +2,14 @@
 
 use super::summary::BondSummary;
 use super::verification::Verification;
-use crate::assemble::{Assembled, LEAVE_OUT, VERIFY, in_words};
+use crate::assemble::{Assembled, LEAVE_OUT, VERIFY, in_words, round_down};
 use crate::catalogue;
 use crate::catalogue::Class;
-use crate::number::{percent, short};
-use crate::system::{System, Verify};
+use crate::number::{percent, short, short4};
+use crate::system::{OwnStepsBy, System, Verify};
+use powerbond_core::estimator::Crossed;
 use powerbond_core::observe::verdict::{Findings, InputFindings, VerdictLimits, Word};
-use powerbond_core::subsystem::own_step::{OwnError, OwnSteps};
+use powerbond_core::subsystem::own_step::{FoundBy, OwnError, OwnSteps};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -99,6 +100,9 @@ pub struct InputSummary {
     pub spread: f64,
     /// How often it and its neighbours go up and down.
     pub swings: f64,
+    /// What a push of the size of its standard deviation moves the outputs of its subsystem by in half an oscillation, over theirs; none
+    /// where it was not tried. Below 0.2 its defects count less.
+    pub answer: Option<f64>,
     /// Lag-1 correlation of jumps.
     pub correlation: f64,
     /// `rms(Δ²u)/rms(Δu)`: above 0.5 there are too few points per swing.
@@ -126,6 +130,7 @@ pub fn inputs(assembled: &Assembled, findings: &Findings) -> Vec<InputSummary> {
         stale: f.stale,
         spread: f.spread,
         swings: f.swings,
+        answer: f.answer.is_finite().then_some(f.answer),
         correlation: f.correlation,
         roughness: f.roughness,
         alternation: f.alternation,
@@ -153,7 +158,7 @@ pub fn verdict(
     let total = findings.error() + own.error();
     let limits = &system.verdict.limits;
     let unjudged = Unjudged::of(findings, limits);
-    let judge = Judge { system, assembled, findings, total };
+    let judge = Judge { system, assembled, findings, own: &own, total };
     let mut reasons = Vec::new();
     if let Some(error) = error {
         reasons.push(Reason {
@@ -166,7 +171,7 @@ pub fn verdict(
     judge.steps(&mut reasons);
     judge.jumps(&mut reasons);
     judge.energy(bonds, &mut reasons);
-    judge.own_steps(&own, &mut reasons);
+    judge.own_steps(&mut reasons);
     if unjudged == Some(Unjudged::TooFewSteps) {
         // So few steps give no numbers to judge by.
         reasons.retain(|r| r.level == "note" || ["failed", "non_finite"].contains(&r.code));
@@ -210,28 +215,38 @@ pub fn verdict(
         score: (open.is_none() && score.is_finite()).then_some(score),
         error: estimate,
         blame: findings.blame.map(|i| assembled.names.inputs[i].to_string()),
-        advice: advice(&reasons, open),
+        advice: advice(&reasons, open, judge.urgent()),
         reasons,
         limits: self::limits(system),
     }
 }
 
-/// What the reasons that decide advise, each way once. What helps against all of them comes first, and measuring last.
-fn advice(reasons: &[Reason], open: Option<Unjudged>) -> Vec<String> {
+/// What the reasons that decide advise, each way once: what is `urgent` first, then what helps against all of them, and measuring last.
+fn advice(reasons: &[Reason], open: Option<Unjudged>, urgent: Option<String>) -> Vec<String> {
     let decides = |r: &&Reason| r.level != "note" || open.is_some_and(|why| why.code() == r.code);
-    let mut all: Vec<String> = Vec::new();
+    let mut all: Vec<String> = urgent.clone().into_iter().collect();
     for way in reasons.iter().filter(decides).flat_map(|r| &r.ways) {
         if !all.contains(way) {
             all.push(way.clone());
         }
     }
     let rank = |way: &String| match way.as_str() {
-        way if way.starts_with(LEAVE_OUT) || way.starts_with("`--tolerance") => 0,
-        VERIFY => 2,
-        _ => 1,
+        way if way.starts_with(LEAVE_OUT) => 0,
+        _ if urgent.as_ref() == Some(way) => 1,
+        way if way.starts_with("`--tolerance") => 2,
+        VERIFY => 4,
+        _ => 3,
     };
     all.sort_by_key(rank);
     all
+}
+
+/// The code of the reason that a run could not be verified.
+pub(super) const NOT_VERIFIED: &str = "not_verified";
+
+/// What that reason says.
+pub(super) fn not_verified(why: &str) -> String {
+    format!("the run could not be verified: {why}")
 }
 
 /// The word where there is nothing to judge.
@@ -291,6 +306,9 @@ fn typical_range(system: &System, assembled: &Assembled) -> [f64; 2] {
     match system.method.is_steered_by_jumps() {
         true if coupled.all(|class| matches!(class, Class::A | Class::B)) => [1.0 / 60.0, 4.0],
         true => [1.0 / 60.0, 8.0],
+        false if assembled.feeds.iter().any(|feed| system.method.hold.varies() && feed.is_mean()) => {
+            [1.0 / 25.0, 8.0]
+        }
         false => [1.0 / 15.0, 6.0],
     }
 }
@@ -324,11 +342,11 @@ impl Own {
 
 impl VerdictSummary {
     /// From now on it says what finer runs measured. Reasons that guessed at the error are notes; without a result there is one more.
-    pub(crate) fn verify(&mut self, limits: &VerdictLimits, found: &Verification) {
+    pub(crate) fn verify(&mut self, system: &System, found: &Verification) {
+        let limits = &system.verdict.limits;
         let (Some(error), Some(low), Some(high)) = (found.error, found.low, found.high) else {
             let why = found.failure.as_deref().unwrap_or("no run to compare with");
-            let text = format!("the run could not be verified: {why}");
-            self.reasons.insert(0, reason("not_verified", Word::Check, text, Vec::new()));
+            self.reasons.insert(0, reason(NOT_VERIFIED, Word::Check, not_verified(why), Vec::new()));
             if self.word == Word::Trustworthy.text() {
                 self.word = Word::Check.text();
             }
@@ -361,6 +379,14 @@ impl VerdictSummary {
             reason.level = "note";
         }
         self.advice.retain(|way| way != VERIFY && word != Word::Trustworthy);
+        let by_tolerance = system.method.jump_tolerance().is_some() && system.verdict.error.is_none();
+        if by_tolerance && matches!(word, Word::Check | Word::Unreliable) {
+            let wanted = short(25.0 * limits.trustworthy);
+            let again = format!(
+                "`--error {wanted}%` runs again with smaller tolerances until the measured error is no larger"
+            );
+            self.advice.insert(0, again);
+        }
         if open {
             let why = unjudged.map_or("", Unjudged::text);
             self.text = format!("{why}; {}", self.text);
@@ -368,7 +394,8 @@ impl VerdictSummary {
             return;
         }
         // It was measured what the coupling could not tell.
-        self.reasons.retain(|r| unjudged.is_none_or(|why| r.code != why.code()));
+        self.reasons
+            .retain(|r| r.code != "own_not_covered" && unjudged.is_none_or(|why| r.code != why.code()));
         self.word = word.text();
         self.score = score.is_finite().then_some(score);
         self.error = if error.is_finite() {
@@ -529,6 +556,7 @@ struct Judge<'a> {
     system: &'a System,
     assembled: &'a Assembled,
     findings: &'a Findings,
+    own: &'a Own,
     /// The estimated error: coupling and own steps.
     total: f64,
 }
@@ -536,11 +564,98 @@ struct Judge<'a> {
 impl Judge<'_> {
     /// What makes the error smaller, best first, and measuring it.
     fn ways(&self, more: impl IntoIterator<Item = &'static str>) -> Vec<String> {
-        let wanted = self.system.verdict.limits.trustworthy / 4.0;
-        let known = (self.findings.steps >= self.system.verdict.limits.min_steps).then_some(self.total);
-        let ways = self.assembled.ways_to_accuracy(known, wanted).into_iter();
+        let limits = &self.system.verdict.limits;
+        let wanted = limits.trustworthy / 4.0;
+        let ways = match self.blamed() {
+            Some(f) if self.unannounced(f) => self.ways_past_discontinuities(),
+            Some(f) if self.noisy(f) => {
+                self.assembled.default_method().into_iter().chain([NOISE.to_owned()]).collect()
+            }
+            _ => {
+                let follows = if self.stiff_own().is_some() { self.findings.error() } else { self.total };
+                let known = (self.findings.steps >= limits.min_steps).then_some(follows);
+                match known.filter(|error| *error <= wanted && self.total > wanted) {
+                    Some(_) => self.assembled.default_method().into_iter().collect(),
+                    None => self.assembled.ways_to_accuracy(known, wanted),
+                }
+            }
+        };
         let more = more.into_iter().chain(self.assembled.verify(self.system)).map(str::to_owned);
-        ways.chain(more).collect()
+        ways.into_iter().chain(more).collect()
+    }
+
+    /// The input whose coupling is the worst.
+    fn blamed(&self) -> Option<&InputFindings> {
+        self.findings.inputs.iter().find(|f| Some(f.input) == self.findings.blame)
+    }
+
+    /// What comes before all else: what the largest error follows, or a tolerance that only costs steps.
+    fn urgent(&self) -> Option<String> {
+        let limits = &self.system.verdict.limits;
+        let decides = |own: &OwnError| {
+            own.estimate > self.findings.error().max(limits.trustworthy / 4.0)
+                && self.findings.steps >= limits.min_steps
+        };
+        match self.stiff_own().filter(|(_, own)| decides(own)) {
+            Some((s, OwnError { by: FoundBy::Twin, .. })) => Some(self.more_sub_steps(*s)),
+            // A bound, which may be far above.
+            Some(_) => self.assembled.verify(self.system).map(str::to_owned),
+            None => {
+                let missed = self.assembled.engine.statistics().over_tolerance > 0;
+                self.assembled.below_round_off().filter(|_| missed)
+            }
+        }
+    }
+
+    /// The largest error by own steps, if it does not follow the tolerance: nothing divides them, or they are divided as finely as they
+    /// may be.
+    fn stiff_own(&self) -> Option<&(usize, OwnError)> {
+        let finest = |s: usize| {
+            let capped = self.assembled.own[s].as_ref().map_or(0, |steps| steps.copy().capped);
+            10 * capped > self.findings.steps
+        };
+        self.own.found.as_ref().filter(|(s, own)| matches!(own.by, FoundBy::Twin) || finest(*s))
+    }
+
+    fn more_sub_steps(&self, s: usize) -> String {
+        format!(
+            "`rate = {}` in `[subsystems.{}]`: it makes shorter steps than the others",
+            4 * self.assembled.rates[s],
+            self.assembled.names.subsystems[s]
+        )
+    }
+
+    /// Noise of an input, over its standard deviation, times what a line through noisy points makes of it.
+    fn noise_share(&self, f: &InputFindings) -> f64 {
+        let driving = self.assembled.engine.driving().filter(|e| !e.diagnostics().limited.is_empty());
+        let noise = driving.and_then(|e| e.diagnostics().noise.get(f.input).copied()).unwrap_or(0.0);
+        if f.spread > 0.0 { 10.0 * noise / f.spread } else { 0.0 }
+    }
+
+    /// Whether noise keeps the error of an input above what a trustworthy run has, whatever its steps.
+    fn noisy(&self, f: &InputFindings) -> bool {
+        self.noise_share(f) > self.system.verdict.limits.trustworthy / 4.0
+    }
+
+    /// Whether most of what an input is off by happened in steps with a discontinuity inside.
+    fn unannounced(&self, f: &InputFindings) -> bool {
+        f.sudden > 0.5 && self.crossed().is_some()
+    }
+
+    /// Steps that went over a discontinuity, and the worst of them.
+    fn crossed(&self) -> Option<(u64, Crossed)> {
+        self.assembled.engine.driving().and_then(|e| e.diagnostics().crossed)
+    }
+
+    /// What makes an unannounced discontinuity cost less, best first.
+    fn ways_past_discontinuities(&self) -> Vec<String> {
+        let shorter = self.crossed().map(|(_, worst)| {
+            let step = round_down(0.1 * worst.step);
+            format!("`--set method.controller.max_step={step:e}`: no step over a discontinuity is longer, and its error smaller")
+        });
+        let event = "let the model announce the event, or return early at it".to_owned();
+        let rollback = self.assembled.rollback().map(str::to_owned);
+        self.assembled.default_method().into_iter().chain(rollback).chain(shorter).chain([event]).collect()
     }
 
     /// Why the coupling says nothing, and what does.
@@ -626,14 +741,16 @@ impl Judge<'_> {
             ..reason
         };
         let off = f.score >= limits.trustworthy;
-        if off && f.roughness > limits.roughness {
+        // Noise is rough and changes sign by itself.
+        let noisy = self.noisy(f);
+        if off && !noisy && f.roughness > limits.roughness {
             let points = std::f64::consts::TAU / (2.0 * (f.roughness / 2.0).min(1.0).asin());
             let text = format!(
                 "`{name}` has too few points per oscillation: about {points:.1} where it changes fastest, and 20 are good"
             );
             out.push(at(f.roughness, limits.roughness, note("few_points", text, self.ways([]))));
         }
-        if off && f.alternation > limits.ringing {
+        if off && !noisy && f.alternation > limits.ringing {
             let text = format!(
                 "`{name}` rings: {:.0} % of its prediction defects change sign; the coupling is close to its stability limit",
                 100.0 * f.alternation
@@ -651,8 +768,11 @@ impl Judge<'_> {
             let advice = self.ways(["connect the integral itself where both sides need it"]);
             out.push(at(f.drift, DRIFT, Reason { level, ..note("drift", text, advice) }));
         }
-        // What grows without defects grows by itself: a wave that reaches a body at rest, a motor that is loaded.
-        let made = off || f.alternation > limits.ringing || (self.all_explode() && f.early > EARLY);
+        // What grows without defects grows by itself: a wave that reaches a body at rest, a motor that is loaded. So does what has grown
+        // and then stays: an unstable coupling goes on.
+        let rings = f.alternation > limits.ringing && f.score > ROUND_OFF * limits.trustworthy;
+        let goes_on = f.late > GOES_ON * f.growth.sqrt();
+        let made = (off && goes_on) || rings || (self.all_explode() && f.early > EARLY);
         if f.growth > limits.growth && made {
             let times = if f.growth < 1e4 { format!("{:.1}", f.growth) } else { short4(f.growth) };
             let text = format!(
@@ -673,50 +793,58 @@ impl Judge<'_> {
     fn steps(&self, out: &mut Vec<Reason>) {
         let statistics = self.assembled.engine.statistics();
         let limit = self.system.verdict.over_tolerance;
-        let share = |n: u64| n as f64 / statistics.accepted.max(1) as f64;
-        let level = |n: u64| if share(n) > limit { "check" } else { "note" };
+        // By time: many of them may be tiny, after a discontinuity or where a motion begins.
+        let share = |seconds: f64| if statistics.time > 0.0 { seconds / statistics.time } else { 0.0 };
+        let level = |seconds: f64| if share(seconds) > limit { "check" } else { "note" };
         // Before there is a scale, norms are large whatever the error.
         let over_tolerance = statistics.over_tolerance - statistics.without_scale;
         if self.assembled.adaptive && over_tolerance > 0 {
-            let text = format!(
+            let mut text = format!(
                 "{} of {} steps {} accepted over tolerance; the largest error norm is {}",
                 over_tolerance,
                 statistics.accepted,
                 if over_tolerance == 1 { "was" } else { "were" },
                 short4(statistics.worst_norm.value)
             );
+            if statistics.without_scale > 0 {
+                text += &format!(
+                    "; {} more at the start, where errors had no scale yet",
+                    statistics.without_scale
+                );
+            }
             out.push(Reason {
-                level: level(over_tolerance),
+                level: level(statistics.time_over),
                 time: Some(statistics.worst_norm.time),
-                value: Some(share(over_tolerance)),
+                value: Some(share(statistics.time_over)),
                 limit: Some(limit),
-                ..note(
-                    "over_tolerance",
-                    text,
-                    self.assembled
-                        .default_method()
-                        .into_iter()
-                        .chain(
-                            self.assembled
-                                .rollback()
-                                .into_iter()
-                                .chain(["a smaller `max_rate`"])
-                                .map(str::to_owned),
-                        )
-                        .collect::<Vec<_>>(),
-                )
+                ..note("over_tolerance", text, self.ways_within_tolerance())
             });
         }
         if statistics.at_floor > 0 {
             let text = format!("{} steps were over tolerance at the smallest step size", statistics.at_floor);
+            let otherwise = || "a larger tolerance, or a lower `min_step`".to_owned();
+            let way = self.assembled.larger_tolerance().unwrap_or_else(otherwise);
             out.push(Reason {
-                level: level(statistics.at_floor),
+                level: level(statistics.time_at_floor),
                 time: statistics.first_at_floor,
-                value: Some(share(statistics.at_floor)),
+                value: Some(share(statistics.time_at_floor)),
                 limit: Some(limit),
-                ..note("step_floor", text, vec!["a larger tolerance, or a lower `min_step`".to_owned()])
+                ..note("step_floor", text, vec![way])
             });
         }
+    }
+
+    /// What keeps steps within the tolerance, best first.
+    fn ways_within_tolerance(&self) -> Vec<String> {
+        let assembled = self.assembled;
+        if let Some(larger) = assembled.larger_tolerance() {
+            return vec![larger];
+        }
+        if self.blamed().is_some_and(|f| self.noisy(f)) {
+            return vec![NOISE.to_owned()];
+        }
+        let ways = [assembled.rollback(), Some("a smaller `max_rate`"), assembled.verify(self.system)];
+        assembled.default_method().into_iter().chain(ways.into_iter().flatten().map(str::to_owned)).collect()
     }
 
     /// Whether the largest defect of a single step leaves more in the integral of an input than a trustworthy run may.
@@ -726,7 +854,8 @@ impl Judge<'_> {
     }
 
     /// Errors by the own steps of subsystems, and those that cannot be seen.
-    fn own_steps(&self, own: &Own, out: &mut Vec<Reason>) {
+    fn own_steps(&self, out: &mut Vec<Reason>) {
+        let own = self.own;
         let limits = &self.system.verdict.limits;
         let names = &self.assembled.names.subsystems;
         for (s, steps) in self.assembled.own.iter().enumerate() {
@@ -752,14 +881,27 @@ impl Judge<'_> {
             } else {
                 String::new()
             };
+            let how = match found.by {
+                FoundBy::Probes { bound, order } => {
+                    format!(", at most {} (order {order:.1})", percent(bound))
+                }
+                FoundBy::Twin => " by its twin, which makes every step in halves".to_owned(),
+            };
+            let restores = self.assembled.engine.network().members[s].capabilities.can_restore;
             let text = format!(
-                "`{}` integrates with the communication step: its own error is about {}, at most {} (order {:.1}){most}",
+                "`{}` integrates with the communication step: its own error is about {}{how}{most}",
                 names[s],
-                percent(found.estimate),
-                percent(found.bound),
-                found.order
+                percent(found.estimate)
             );
-            let advice = self.ways(["a parameter of the model that makes its internal steps smaller"]);
+            let smaller = "a parameter of the model that makes its internal steps smaller";
+            let advice = match found.by {
+                FoundBy::Probes { .. } | FoundBy::Twin if restores => self.ways([smaller]),
+                // What nobody sub-steps does not follow the tolerance.
+                FoundBy::Probes { .. } | FoundBy::Twin => {
+                    let more = [Some(smaller), self.assembled.verify(self.system)].into_iter().flatten();
+                    std::iter::once(self.more_sub_steps(s)).chain(more.map(str::to_owned)).collect()
+                }
+            };
             out.push(Reason {
                 level,
                 value: Some(found.estimate),
@@ -784,12 +926,41 @@ impl Judge<'_> {
             } else {
                 String::new()
             };
+            let why = |s: &usize| self.assembled.own[*s].as_ref().and_then(|steps| steps.copy().failed);
+            let steady = |&s: &usize| self.assembled.own[s].as_ref().is_some_and(OwnSteps::is_steady);
+            let capabilities = |&s: &usize| &self.assembled.engine.network().members[s].capabilities;
+            let undivided = |s: &usize| {
+                let can = capabilities(s);
+                !can.sub_steps || can.constant_step || can.fixed_step.is_some()
+            };
+            let single = |s: &usize| capabilities(s).once && !capabilities(s).can_restore;
+            let otherwise = if own.unknown.iter().all(steady) {
+                "their steps cannot be probed in the run, and showed nothing before it"
+            } else if own.unknown.iter().all(undivided) {
+                "their steps cannot be divided"
+            } else if own.unknown.iter().all(single) {
+                "they cannot be restored, and there can be one of them in a process"
+            } else {
+                "their steps cannot be probed"
+            };
+            let why = own.unknown.iter().find_map(why).unwrap_or(otherwise.to_owned());
+            let mut ways = vec!["`--verify`".to_owned()];
+            let twin = own.unknown.iter().any(|&s| self.may_get_a_twin(s));
+            ways.extend(twin.then(|| TWIN.to_owned()));
+            let or = if twin { format!(", and so does {TWIN}") } else { String::new() };
             let text = format!(
-                "errors of the own integration of {}{more} are not covered: their steps cannot be probed; `--verify` covers them",
+                "errors of the own integration of {}{more} are not covered: {why}; `--verify` covers them{or}",
                 listed.join(", ")
             );
-            out.push(note("own_not_covered", text, "`--verify`"));
+            out.push(note("own_not_covered", text, ways));
         }
+    }
+
+    /// Whether a twin would tell the own steps of a subsystem, and was not asked for.
+    fn may_get_a_twin(&self, s: usize) -> bool {
+        let can = &self.assembled.engine.network().members[s].capabilities;
+        let divided = can.sub_steps && !can.constant_step && can.fixed_step.is_none();
+        divided && !can.can_restore && !can.once && self.system.verdict.own_steps != OwnStepsBy::Twin
     }
 
     /// What the jumps of inputs tell: unannounced discontinuities, and noise that no step can go below.
@@ -808,19 +979,18 @@ impl Judge<'_> {
                 short4(worst.step),
                 worst.norm
             );
-            let shorter = format!("`max_step = {}` in the controller", short4(0.1 * worst.step));
-            let ways = self
-                .assembled
-                .rollback()
-                .map(str::to_owned)
-                .into_iter()
-                .chain([shorter, "let the model announce the event, or return early at it".to_owned()]);
-            let advice: Vec<String> = ways.collect();
+            let advice = self.ways_past_discontinuities();
             out.push(Reason {
                 connection: Some(self.connection(worst.input)),
                 time: Some(worst.time),
                 value: Some(worst.norm),
-                ..if self.kicks() {
+                ..if self.kicks()
+                    || self
+                        .findings
+                        .inputs
+                        .iter()
+                        .any(|f| f.score >= self.system.verdict.limits.trustworthy && self.unannounced(f))
+                {
                     reason("discontinuity", Word::Check, text, advice)
                 } else {
                     note("discontinuity", text, advice)
@@ -829,27 +999,21 @@ impl Judge<'_> {
         }
         let tolerance =
             self.system.method.jump_tolerance().unwrap_or(catalogue::estimators::DEFAULT_TOLERANCE);
-        for (f, noise) in findings
-            .inputs
-            .iter()
-            .map(|f| (f, driving.diagnostics().noise.get(f.input).copied().unwrap_or(0.0)))
-        {
-            // What a line through noisy points makes of it.
-            let share = if f.spread > 0.0 { 10.0 * noise / f.spread } else { 0.0 };
+        for f in &findings.inputs {
+            let share = self.noise_share(f);
             if share > tolerance {
                 let text = format!(
                     "`{}` has noise of {} of its standard deviation; errors below {} cannot be detected",
                     self.name(f.input),
-                    percent(noise / f.spread),
+                    percent(0.1 * share),
                     percent(share)
                 );
                 // What cannot be detected is small enough for the word that says so.
                 let small = share < 0.25 * self.system.verdict.limits.trustworthy;
-                let advice = "use a larger tolerance, or a more accurate subsystem";
                 let found = if small {
-                    note("noise", text, advice)
+                    note("noise", text, NOISE)
                 } else {
-                    reason("noise", Word::Check, text, advice)
+                    reason("noise", Word::Check, text, NOISE)
                 };
                 out.push(Reason {
                     connection: Some(self.connection(f.input)),
@@ -918,11 +1082,17 @@ impl Judge<'_> {
                     s.peak / s.level
                 );
                 let advice = self.ways(["check the outputs there"]);
+                let energy: f64 = b.spikes.iter().map(|s| s.energy).sum();
+                let told = if energy > SPIKE_TO_CHECK * b.exchanged {
+                    reason("spike", Word::Check, text, advice)
+                } else {
+                    note("spike", text, advice)
+                };
                 out.push(Reason {
                     time: Some(s.peak_time),
                     value: Some(s.peak),
                     limit: Some(10.0 * s.level),
-                    ..of(reason("spike", Word::Check, text, advice))
+                    ..of(told)
                 });
             }
             if b.residual_share.abs() > spec.residual {
@@ -982,13 +1152,23 @@ impl Judge<'_> {
     }
 }
 
+/// What helps where noise is the error.
+const NOISE: &str = "use a larger tolerance, or a more accurate subsystem";
+/// What grows exponentially grows from quarter to quarter by the root of what it grows by from the second to the last; half of it goes on.
+const GOES_ON: f64 = 0.5;
+/// What shows own steps of subsystems that cannot be restored.
+const TWIN: &str = "`own_steps = \"twin\"` in `[verdict]` (a second instance, which triples their steps)";
 /// Growth of all inputs at once that is not that of a motion; what began as round-off is beyond it.
 const EXPLODED: std::ops::Range<f64> = 100.0..1e9;
+/// Defects that alternate below this share of what a trustworthy run may have are round-off: they make nothing grow.
+const ROUND_OFF: f64 = 0.01;
 /// Defects above this share of an input that explodes may have made it do so.
 const EARLY: f64 = 0.03;
 /// With more swings than this, and this share of its size left at the end, the errors of a signal add up.
 const MANY_SWINGS: f64 = 100.0;
 const UNDAMPED: f64 = 0.5;
+/// Spikes whose energy is a smaller share of what their bond exchanged are told, and no more.
+const SPIKE_TO_CHECK: f64 = 0.005;
 /// Drift of redundant integrals that is told, and that is a reason to check, over the range of the integral.
 const DRIFT: f64 = 0.005;
 const DRIFT_TO_CHECK: f64 = 0.05;
@@ -996,15 +1176,6 @@ const DRIFT_TO_CHECK: f64 = 0.05;
 const SENSITIVE: f64 = 30.0;
 /// Inputs that are listed one by one.
 const MOST: usize = 3;
-
-/// Four digits.
-fn short4(x: f64) -> String {
-    if x == 0.0 || !x.is_finite() {
-        return short(x);
-    }
-    let digits = 10f64.powi(3 - x.abs().log10().floor() as i32);
-    short((x * digits).round() / digits)
-}
 
 #[cfg(test)]
 mod tests {

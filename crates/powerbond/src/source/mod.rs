@@ -5,6 +5,7 @@ mod names;
 mod node;
 mod place;
 pub mod toml;
+pub mod xml;
 pub mod yaml;
 
 pub use crate::error::Place;

@@ -132,6 +132,16 @@ pub struct At<T> {
     place: Option<Written>,
 }
 
+impl<T> At<T> {
+    /// Where it begins in its text, in bytes.
+    pub fn offset(&self) -> Option<usize> {
+        match &self.place {
+            Some(Written::Text(_, offset)) => Some(*offset),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 enum Written {
     Text(Arc<Source>, usize),

@@ -2,7 +2,7 @@
 
 use super::{Curve, Limit, Measure, Stability};
 use crate::number::short;
-use crate::picture::{Axis, Chart, Scale, Series, power_of_ten};
+use crate::picture::{Axis, Chart, Drawn, Scale, Series, power_of_ten};
 
 /// Growth beyond these is drawn as this.
 const DRAWN: (f64, f64) = (0.5, 2.0);
@@ -59,6 +59,7 @@ impl Stability {
             name: method.name.to_owned(),
             points: method.points.iter().map(|p| (p.step, place(p.growth))).collect(),
             ringed,
+            drawn: Drawn::Dots,
         }
     }
 }

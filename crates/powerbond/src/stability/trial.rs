@@ -67,6 +67,11 @@ impl Rows {
         self.values.len() / self.width.max(1)
     }
 
+    /// The run was stopped because its last row was beyond the limit.
+    fn ended_far_away(&self) -> bool {
+        self.len() > 0 && self.distance(self.at(self.len() - 1)) > self.limit
+    }
+
     /// How far a row is from the middle, in ranges.
     fn distance(&self, y: &[f64]) -> f64 {
         let each = y.iter().zip(&self.scales).zip(&self.middles).map(|((y, s), m)| (y - m).abs() / s);
@@ -251,7 +256,11 @@ impl Known {
         Ok(match (failure, sequence.growth()) {
             (Some(failure), _) => Trial::Failed(failure),
             (None, Some(growth)) => Trial::Growth(growth),
-            // Gone before it could be followed.
+            // Everything went beyond all bounds within a few steps, so that no difference could be followed.
+            (None, None) if plain.ended_far_away() || disturbed.ended_far_away() => {
+                Trial::Growth(f64::INFINITY)
+            }
+            // The disturbance was gone before it could be followed.
             (None, None) => Trial::Growth(0.0),
         })
     }

@@ -180,6 +180,13 @@ fn crossings(
         let sides = [power(come.input, go.output), power(go.input, come.output)];
         let mut known: Vec<(Option<Quantity>, KnownFrom)> = Vec::new();
         let is_possible = sides.into_iter().all(|side| side.map(|some| known.extend(some)).is_ok());
+        if known.is_empty() {
+            let flows = [
+                terminals::sign(first, &come.to.variable, &go.from.variable),
+                terminals::sign(second, &go.to.variable, &come.from.variable),
+            ];
+            known.extend(flows.iter().flatten().map(|_| (None, KnownFrom::Terminal)));
+        }
         let Some(&(quantity, from)) = known.iter().min_by_key(|(_, from)| *from).filter(|_| is_possible)
         else {
             continue;

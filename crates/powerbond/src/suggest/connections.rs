@@ -74,6 +74,7 @@ pub fn connections(interfaces: &[Interface], fed: &BTreeSet<VariableName>) -> Ve
     for (place, name) in search.open(&taken) {
         let wires = search.by_unit(place, &name, &certain, &taken);
         let wires = if wires.is_empty() { search.by_words(place, &name) } else { wires };
+        let wires = if wires.is_empty() { search.by_subsystem(place, &name) } else { wires };
         if !wires.is_empty() {
             found.insert(name, wires);
         }
@@ -305,6 +306,23 @@ impl<'a> Search<'a> {
         match self.fitting(place, &near).as_slice() {
             several if several.len() > MOST => Vec::new(),
             found => self.wires(name, found, false, "similar names"),
+        }
+    }
+
+    /// Outputs of the subsystem whose name is in the input's: a `load` of a motor, beside a subsystem `Load`.
+    fn by_subsystem(&self, place: Place, name: &VariableName) -> Vec<Wire> {
+        let input = self.input(place);
+        if self.interfaces.len() > MANY || !matches!(input.kind, SignalKind::Number(ValueKind::Real)) {
+            return Vec::new();
+        }
+        let own = meaning(&input.name, &BTreeSet::new());
+        let is_named = |i: &Interface| own.iter().any(|word| word.len() > 2 && i.words.contains(word));
+        let mut others = self.interfaces.iter().enumerate().filter(|(s, i)| *s != place.0 && is_named(i));
+        let (Some((s, other)), None) = (others.next(), others.next()) else { return Vec::new() };
+        let outputs: Vec<Place> = (0..other.outputs.len()).map(|o| (s, o)).collect();
+        match self.fitting(place, &outputs).as_slice() {
+            several if several.len() > MOST => Vec::new(),
+            found => self.wires(name, found, false, &format!("named after `{}`", other.name)),
         }
     }
 }

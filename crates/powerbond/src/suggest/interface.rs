@@ -85,7 +85,13 @@ impl Interface {
         match &spec.simulator {
             SimulatorSpec::Fmu(path, _) => {
                 let fmu = open_fmu(system.folder(), path)?;
-                Interface::of_fmu(name, &fmu).map_err(|e| fmu_error(path, &e))
+                let mut made = Interface::of_fmu(name, &fmu).map_err(|e| fmu_error(path, &e))?;
+                // What a group of OSP is called says what is in it, where the FMU does not.
+                let signals = made.inputs.iter_mut().chain(&mut made.outputs);
+                for signal in signals.filter(|signal| signal.quantity.is_empty()) {
+                    signal.quantity = system.quantity(name, &signal.name).unwrap_or_default().to_owned();
+                }
+                Ok(made)
             }
             SimulatorSpec::Model(kind) => {
                 let unknown =

@@ -10,14 +10,17 @@ mod bonds;
 mod signs;
 mod trial;
 mod write;
+mod structures;
 mod draft;
 
 pub use bonds::{BondSuggestion, PortSuggestion, bonds};
 pub use connections::{Wire, connections};
 pub use draft::{Draft, Inclusion};
 pub use interface::{Interface, Signal, SignalKind};
+pub use structures::write_to_structure;
 pub use trial::try_out;
 pub use write::{bond_text, with_bonds};
+pub(crate) use write::{key, quoted};
 
 use crate::Error;
 use crate::system::System;

@@ -32,6 +32,8 @@ pub enum KnownFrom {
     Word,
     /// A letter in its name.
     Letter,
+    /// A terminal of FMI 3 to which it belongs, with a flow.
+    Terminal,
 }
 
 impl KnownFrom {
@@ -42,6 +44,7 @@ impl KnownFrom {
             KnownFrom::Declared => "by declared quantities",
             KnownFrom::Word => "by names",
             KnownFrom::Letter => "by single letters in names",
+            KnownFrom::Terminal => "by a terminal with a flow, which need not be that of a power",
         }
     }
 }

@@ -3,11 +3,11 @@
 use super::bonds::BondSuggestion;
 use crate::Error;
 use crate::error::Place;
-use crate::system::System;
+use crate::system::{MadeOf, System};
 use powerbond_core::network::VariableName;
 
 /// `"text"`, with escapes, as TOML reads it.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
@@ -20,7 +20,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// A key, in quotes where it needs them.
-pub(super) fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { quoted(name) }
 }
@@ -93,8 +93,9 @@ pub(super) fn sentence(text: &str) -> String {
 /// The text of the file that `system` was read from, with `bonds` at its end; everything else in it stays as it is. The result is
 /// read again before anybody relies on it.
 pub fn with_bonds(system: &System, bonds: &[BondSuggestion]) -> Result<String, Error> {
-    let Some(source) = system.source() else {
-        return Err(Error::input(None, "bonds are written to system files, and this is not one"));
+    let MadeOf::File(source) = &system.made_of else {
+        let message = "bonds are written to system files, and this is not one; `powerbond convert` makes one of it (.toml)";
+        return Err(Error::input(None, message));
     };
     let mut text = source.text.clone();
     if !text.is_empty() && !text.ends_with('\n') {

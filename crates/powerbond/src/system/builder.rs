@@ -303,7 +303,7 @@ impl SystemBuilder {
         }
         if let Some(to) = self.variable(&connection.to) {
             let Connect { offset, convert_units, .. } = connection;
-            self.system.connections.push(Connection { from, to, offset, convert_units });
+            self.system.connections.push(Connection { from, to, offset, convert_units, table: None });
         }
         self
     }

@@ -4,7 +4,8 @@ use super::{FmuOptions, MadeOf, SignalSpec, Simulation, SimulatorSpec, Subsystem
 use crate::Error;
 use crate::error::Place;
 use crate::source::At;
-use powerbond_core::network::VariableName;
+use powerbond_core::network::{NameIndex, VariableName};
+use powerbond_core::suggest::hint;
 use powerbond_fmi::{Fmu, FmuError};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -15,9 +16,15 @@ pub fn is_fmu(path: &Path) -> bool {
     if path.is_dir() {
         return path.join("modelDescription.xml").is_file();
     }
+    is_zip(path) || path.extension().is_some_and(|e| e == "fmu")
+}
+
+/// Whether a file is a zip archive, by content. Devices and pipes are none: to open one may wait for ever.
+pub fn is_zip(path: &Path) -> bool {
     let mut magic = [0; 4];
-    std::fs::File::open(path).and_then(|mut f| f.read_exact(&mut magic)).is_ok() && magic == *b"PK\x03\x04"
-        || path.extension().is_some_and(|e| e == "fmu")
+    path.is_file()
+        && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
+        && magic == *b"PK\x03\x04"
 }
 
 /// Opens an FMU that a file in `folder` names.
@@ -76,6 +83,47 @@ pub fn system(path: &Path) -> Result<System, Error> {
 }
 
 impl System {
+    /// The input that a column is for.
+    fn input_named(&self, specs: &NameIndex<&str>, column: &str) -> Option<VariableName> {
+        let is_known = |v: &VariableName| specs.place(v.subsystem.as_str()).is_some();
+        VariableName::parse(column).filter(is_known).or_else(|| match &self.subsystems[..] {
+            [only] => Some(VariableName::new(&only.name.value, column)),
+            _ => None,
+        })
+    }
+
+    /// The inputs that the connector of a system of SSP feeds, or why none can be fed from there; none if the name is not of one.
+    fn inputs_behind(&self, name: &str) -> Option<Result<Vec<VariableName>, String>> {
+        self.kept.doors.as_ref()?.inputs(name)
+    }
+
+    /// Lets an input follow samples, whatever the file says of it. What is continuous is interpolated, everything else is held.
+    pub(crate) fn feed(&mut self, input: &str, times: &[f64], values: &[f64]) -> Result<(), Error> {
+        let option = format!("--input {input}");
+        if let Some(found) = self.inputs_behind(input) {
+            let names = found.map_err(|why| Error::input(Some(Place::Option(option.clone())), why))?;
+            self.inputs.retain(|(other, _)| !names.contains(&other.value));
+            let signal = |name| (At::option(name, option.clone()), SignalSpec::lines(times, values));
+            self.inputs.extend(names.into_iter().map(signal));
+            return Ok(());
+        }
+        let specs = self.specs();
+        let Some(name) = self.input_named(&specs, input) else {
+            let subsystem = VariableName::parse(input).map(|v| v.subsystem);
+            let message = match subsystem {
+                Some(unknown) => {
+                    let known = self.subsystems.iter().map(|spec| spec.name.value.as_str());
+                    format!("unknown subsystem `{unknown}`.{}", hint(&unknown, known))
+                }
+                None => "missing subsystem; write `subsystem.input`".to_owned(),
+            };
+            return Err(Error::input(Some(Place::Option(option)), message));
+        };
+        self.inputs.retain(|(other, _)| other.value != name);
+        self.inputs.push((At::option(name, option), SignalSpec::lines(times, values)));
+        Ok(())
+    }
+
     /// Lets inputs follow the columns of a CSV file: `time`, then `subsystem.input`, or just `input` where there is one
     /// subsystem. What is continuous is interpolated, everything else is held; tunable parameters change where a row differs.
     pub fn feed_from(&mut self, file: &Path) -> Result<(), Error> {
@@ -85,24 +133,24 @@ impl System {
         let specs = self.specs();
         let (mut signals, mut last) = (Vec::new(), BTreeMap::new());
         for column in header.iter().skip(1) {
-            let full = VariableName::parse(column)
-                .filter(|v| specs.place(v.subsystem.as_str()).is_some())
-                .or_else(|| match &self.subsystems[..] {
-                    [only] => Some(VariableName::new(&only.name.value, column)),
-                    _ => None,
-                });
-            let Some(name) = full else {
-                let message = format!("column `{column}`: missing subsystem; write `subsystem.input`");
-                return Err(Error::input(Some(Place::Option(option)), message));
+            let fail = |why: String| {
+                Error::input(Some(Place::Option(option.clone())), format!("column `{column}`: {why}"))
             };
-            let signal = SignalSpec::Table {
-                file: At::option(absolute.clone(), option.clone()),
-                column: Some(At::option(column.clone(), option.clone())),
-                // Where the input is continuous.
-                linear: true,
+            let names = match (self.inputs_behind(column), self.input_named(&specs, column)) {
+                (Some(found), _) => found.map_err(fail)?,
+                (None, Some(name)) => vec![name],
+                (None, None) => return Err(fail("missing subsystem; write `subsystem.input`".to_owned())),
             };
-            last.insert(name.clone(), signals.len());
-            signals.push((At::option(name, option.clone()), signal));
+            for name in names {
+                let signal = SignalSpec::Table {
+                    file: At::option(absolute.clone(), option.clone()),
+                    column: Some(At::option(column.clone(), option.clone())),
+                    // Where the input is continuous.
+                    linear: true,
+                };
+                last.insert(name.clone(), signals.len());
+                signals.push((At::option(name, option.clone()), signal));
+            }
         }
         // A later column replaces an earlier one, and all of them what the file says.
         self.inputs.retain(|(other, _)| !last.contains_key(&other.value));

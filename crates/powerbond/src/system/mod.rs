@@ -3,36 +3,45 @@
 mod builder;
 mod factory;
 mod fmu;
+mod osp;
 mod params;
 mod process;
 pub mod signals;
 mod sound;
+mod ssp;
+mod structure;
 mod toml;
 mod verdict;
 
 use crate::Error;
 use crate::catalogue::Method;
 use crate::scenario::Scenario;
-use crate::source::{At, Source};
+use crate::source::{At, Place, Source};
 use crate::table::Format;
-use powerbond_core::network::{NameIndex, VariableName};
+use powerbond_core::network::{NameIndex, ValueTable, VariableName};
 use powerbond_core::sampled::Samples;
 use powerbond_core::step::LoopRules;
 use powerbond_core::time::EndRule;
 use powerbond_models::{ModelSpec, ParameterValue};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use builder::{Connect, Names, Port, SystemBuilder};
 pub use factory::{Factory, Models, Order, SharedFactory};
 pub(crate) use fmu::{fmu_error, fmu_problem, open_fmu};
+pub use osp::{FILE as OSP_FILE, LOG_CONFIG as OSP_LOG_CONFIG, ROOT as OSP_ROOT};
+pub(crate) use params::with_mappings;
 pub(crate) use process::make_away;
 pub use process::{Declared, FmuJob, Job, Made, NotMade, ProcessSpec, Processes, Remote, Site, install};
 pub use signals::SignalSpec;
 pub(crate) use signals::Tables;
 pub(crate) use signals::{Items, items_of, misfit};
 pub(crate) use sound::check_subsystem_name;
-pub use verdict::{VerdictSpec, Verify};
+pub(crate) use ssp::variable as variable_of;
+pub use ssp::{FILE as SSP_FILE, TYPE as SSP_SETTINGS, cache};
+pub(crate) use verdict::verify;
+pub use verdict::{OwnStepsBy, VerdictSpec, Verify};
 
 /// A coupled system, an experiment and a method.
 #[derive(Clone, Debug)]
@@ -65,6 +74,25 @@ pub struct System {
     pub notes: Vec<String>,
     /// Models that it may name beside the built-in ones.
     pub models: Models,
+    /// What is kept so that it need not be made again.
+    pub(crate) kept: Kept,
+}
+
+/// What was made while a system was read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    /// Of its FMUs: opening them again reads nothing.
+    #[expect(dead_code, reason = "it is kept for what ends with it")]
+    pub contents: Vec<powerbond_fmi::Contents>,
+    /// Unpacked archives, which live as long as the system.
+    #[expect(dead_code, reason = "it is kept for what ends with it")]
+    pub folders: Vec<Arc<powerbond_fmi::Unpacked>>,
+    /// Where the file is that it was read from, if it came in an archive.
+    pub folder: Option<PathBuf>,
+    /// Connectors of systems of SSP.
+    pub doors: Option<Arc<ssp::Doors>>,
+    /// What variables measure by the groups of OSP that they are in.
+    pub quantities: BTreeMap<VariableName, String>,
 }
 
 /// What a system was made of.
@@ -72,6 +100,8 @@ pub struct System {
 pub enum MadeOf {
     /// A file, or a text that stands for one.
     File(Arc<Source>),
+    /// A structure file of SSP or OSP.
+    Structure(Arc<Source>),
     /// A single FMU. What was read of it is kept, so that it is read once.
     Fmu(powerbond_fmi::Contents),
     /// A program.
@@ -118,6 +148,10 @@ pub struct Repeats {
     pub ends: Arc<[f64]>,
     /// Steps per step of the earlier run.
     pub parts: u32,
+    /// Ends of steps of the earlier run over discontinuities that nothing announced, in s and increasing, and the input that jumped.
+    pub jumps: Arc<[(f64, usize)]>,
+    /// Outputs that were found to be sampled.
+    pub sampled: Arc<[usize]>,
     /// Of each subsystem in the order of names: its sub-steps per second of step of the earlier run, from each time in s on.
     pub sub_steps: Vec<Arc<[(f64, f64)]>>,
 }
@@ -325,6 +359,8 @@ pub struct Connection {
     pub offset: f64,
     /// Convert units where both ends know theirs.
     pub convert_units: bool,
+    /// What integers become: pairs of what arrives and what it stands for.
+    pub table: Option<ValueTable>,
 }
 
 /// `[bonds.name]`.
@@ -399,7 +435,9 @@ const MAX_SIZE: u64 = 64_000_000;
 fn other_files(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut names: Vec<String> = entries
-        .filter(|file| file.extension().is_some_and(|e| e == "toml" || e == "fmu"))
+        .filter(|file| {
+            file.extension().is_some_and(|e| ["toml", "fmu", "ssp", "ssd"].iter().any(|known| e == *known))
+        })
         .map(|file| file.display().to_string())
         .collect();
     names.sort();
@@ -416,9 +454,17 @@ impl System {
         Ok(())
     }
 
-    /// Reads a system file, `system.toml` in a folder, or a single FMU (a `.fmu` file or its unpacked folder).
+    /// Reads a system file, `system.toml` in a folder, a structure of SSP (an archive, an `.ssd` file, a folder) or
+    /// of OSP (`OspSystemStructure.xml`, a folder), or a single FMU (a `.fmu`
+    /// file or its unpacked folder). What it is, its content tells.
     pub fn load(path: impl AsRef<Path>) -> Result<System, Error> {
         let path = path.as_ref();
+        if let Some(found) = ssp::find(path) {
+            return ssp::load(&found, None);
+        }
+        if let Some(file) = osp::find(path) {
+            return osp::load(&file);
+        }
         if fmu::is_fmu(path) {
             return fmu::system(path);
         }
@@ -431,6 +477,33 @@ impl System {
             ));
         }
         toml::read(crate::source::read(&file, MAX_SIZE)?)
+    }
+
+    /// The same structure of SSP with one of its parameter sets, by name, instead of all of them.
+    pub fn with_parameter_set(&self, name: &str) -> Result<System, Error> {
+        let typed = || Some(Place::Option(format!("--parameter-set {name}")));
+        let MadeOf::Structure(source) = &self.made_of else {
+            return Err(Error::input(typed(), "only structures of SSP have parameter sets"));
+        };
+        match ssp::find(source.path()) {
+            Some(found) => ssp::load(&found, Some(name)),
+            None => Err(Error::input(typed(), "this is not an SSP structure, and has no parameter sets")),
+        }
+    }
+
+    /// Whether a path is a structure of SSP or OSP, by content.
+    pub fn is_structure(path: impl AsRef<Path>) -> bool {
+        ssp::find(path.as_ref()).is_some() || osp::find(path.as_ref()).is_some()
+    }
+
+    /// Whether a path is a structure in a zip archive.
+    pub fn is_archive(path: impl AsRef<Path>) -> bool {
+        ssp::is_package(path.as_ref())
+    }
+
+    /// Whether a path is a single FMU, by content.
+    pub fn is_single_fmu(path: impl AsRef<Path>) -> bool {
+        fmu::is_fmu(path.as_ref()) && !Self::is_structure(path)
     }
 
     /// Reads a system from text; `name` stands for the file in messages.
@@ -454,21 +527,35 @@ impl System {
     pub(crate) fn own_step(&self) -> Option<f64> {
         match &self.made_of {
             MadeOf::Fmu(contents) => contents.description().co_simulation.as_ref()?.fixed_internal_step_size,
-            MadeOf::File(_) | MadeOf::Program => None,
+            MadeOf::File(_) | MadeOf::Structure(_) | MadeOf::Program => None,
         }
     }
 
     /// The text it was read from, if there is one.
     pub(crate) fn source(&self) -> Option<&Arc<Source>> {
         match &self.made_of {
-            MadeOf::File(source) => Some(source),
+            MadeOf::File(source) | MadeOf::Structure(source) => Some(source),
             MadeOf::Fmu(_) | MadeOf::Program => None,
         }
     }
 
     /// The folder of the file; paths in it are relative to this.
     pub fn folder(&self) -> &Path {
-        self.source().and_then(|source| source.path().parent()).unwrap_or(Path::new(""))
+        let beside = || self.source().and_then(|source| source.path().parent());
+        self.kept.folder.as_deref().or_else(beside).unwrap_or(Path::new(""))
+    }
+
+    /// The connectors of systems of SSP that stand for what they feed, by their names.
+    pub(crate) fn entrances(&self) -> Vec<String> {
+        self.kept.doors.as_ref().map_or(Vec::new(), |doors| doors.names())
+    }
+
+    /// What a variable measures by the file beside its FMU, if there is one that says so.
+    pub(crate) fn quantity(&self, subsystem: &str, variable: &str) -> Option<&str> {
+        if self.kept.quantities.is_empty() {
+            return None;
+        }
+        self.kept.quantities.get(&VariableName::new(subsystem, variable)).map(String::as_str)
     }
 
     /// With nothing in it.
@@ -488,6 +575,7 @@ impl System {
             scenario: None,
             notes: Vec::new(),
             models: Models::default(),
+            kept: Kept::default(),
         }
     }
 
@@ -516,8 +604,25 @@ impl System {
         {
             return self.method.set(&format!("--set {assignment}"), key, value.trim());
         }
+        let value = value.trim();
+        if let Some(doors) = &self.kept.doors
+            && doors.has(&name.value)
+        {
+            // In the unit of the connector, which need not be that of what it feeds.
+            let value = value.parse().map_or_else(|_| Given::Typed(value.to_owned()), Given::Number);
+            let parameter = ssp::values::Parameter { name, value, unit: None, then: None };
+            let found = self.behind(&parameter, &mut Vec::new()).unwrap_or_else(|| Ok(Vec::new()))?;
+            if found.is_empty() {
+                let message = format!("`{}` feeds nothing that can be set", parameter.name.value);
+                return Err(Error::input(typed.place(), message));
+            }
+            for (subsystem, name, value) in found {
+                self.subsystems[subsystem].parameters.push((name, value));
+            }
+            return Ok(());
+        }
         let (subsystem, parameter) = self.split_name(&self.specs(), &name, form)?;
-        let value = Given::Typed(value.trim().to_owned());
+        let value = Given::Typed(value.to_owned());
         self.subsystems[subsystem].parameters.push((name.with(parameter), value));
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! `system.toml` → [`System`]. Every key is checked; every message has a line.
 
+use super::params::with_mappings;
 use super::{
     Bond, BondPort, Connection, FeedThroughSpec, FmuOptions, Given, MadeOf, ProcessSpec, Record, Remote,
     SignalSpec, Simulation, SimulatorSpec, SubsystemSpec, System, VerdictSpec, check_subsystem_name,
@@ -16,7 +17,7 @@ use powerbond_core::step::LoopRules;
 use powerbond_core::suggest::hint;
 use powerbond_core::time::EndRule;
 use powerbond_fmi::Logging;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const TOP: &[&str] = &[
@@ -88,7 +89,8 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     let remote = optional(&mut problems, file.get("remote"), Remote::read);
     let of_simulation = |key| file.get("simulation")?.open_table().ok()?.get(key);
     let scenario = optional(&mut problems, of_simulation("scenario"), |n| {
-        beside(&source, &n.text()?, Scenario::load).map(Some)
+        let folder = source.path().parent().unwrap_or(Path::new(""));
+        beside(folder, &n.text()?, Scenario::load).map(Some)
     });
     let params = optional(&mut problems, of_simulation("params"), |n| n.texts());
     let mut system = problems.finish(System {
@@ -107,11 +109,15 @@ pub fn read(source: Arc<Source>) -> Result<System, Error> {
     })?;
     // Later files override earlier ones; what stands in this file overrides all of them.
     let mut problems = Collector::new();
-    for path in params.iter().rev() {
-        let set = beside(&source, path, |file| Ok((file.to_owned(), system.set_from(file, true)?)));
-        if let Some((file, notes)) = problems.keep(set) {
+    let named: Vec<Beside> = params.into_iter().map(|name| Beside::of(system.folder(), name)).collect();
+    for (file, mapping) in problems.keep_or(Vec::new(), with_mappings(&named)).into_iter().rev() {
+        let set = system
+            .set_from(&file.path, mapping.map(|m| &*m.path), true)
+            .map_err(|e| e.placed(file.name.place()));
+        if let Some(notes) = problems.keep(set) {
             system.notes.extend(notes);
-            system.simulation.params.insert(0, file);
+            let files = [Some(file), mapping].into_iter().flatten().map(|file| file.path.clone());
+            system.simulation.params.splice(0..0, files);
         }
     }
     problems.finish(system)
@@ -134,6 +140,84 @@ pub fn read_method(source: &Arc<Source>) -> Result<(Method, Option<At<f64>>), Er
         None => Method::by_default(simulation.step.is_some()),
     };
     problems.finish((method, simulation.step))
+}
+
+/// What a file in another format cannot say of a subsystem.
+const SETTINGS_OF_SUBSYSTEM: &[&str] =
+    &["options", "rate", "step", "feed_through", "sampled", "process", "host"];
+
+/// What a file in another format cannot say.
+const SETTINGS: &[&str] =
+    &["simulation", "subsystems", "connections", "inputs", "bonds", "method", "record", "verdict", "remote"];
+
+/// Puts settings over a system that was read from a file in another format: sections as in a system file, of which each replaces what
+/// was there.
+pub fn put_settings(system: &mut System, source: &Arc<Source>) -> Result<(), Error> {
+    let tree = source::toml::parse_with(source, advice)?;
+    let mut problems = Collector::new();
+    let file = tree.root().table_with(&mut problems, "the settings", SETTINGS)?;
+    if let Some(node) = file.get("simulation") {
+        let old = std::mem::replace(&mut system.simulation, simulation(Some(node), &mut problems));
+        let has = |key| node.open_table().is_ok_and(|table| table.get(key).is_some());
+        let new = &mut system.simulation;
+        if !has("start") {
+            new.start = old.start;
+        }
+        (new.stop, new.params) = (new.stop.take().or(old.stop), old.params);
+        if new.step.is_some() && file.get("method").is_none() {
+            system.method = Method::by_default(true);
+        }
+        new.step = new.step.take().or(old.step);
+        let table = node.open_table().ok();
+        let scenario = table.and_then(|table| table.get("scenario"));
+        if let Some(found) = scenario.and_then(|n| {
+            problems.keep(n.text().and_then(|name| beside(system.folder(), &name, Scenario::load)))
+        }) {
+            system.scenario = Some(found);
+        }
+    }
+    if let Some(node) = file.get("subsystems") {
+        let table = problems.keep(node.open_table());
+        for (name, node) in table.map(|table| table.entries()).unwrap_or_default() {
+            problems.keep(put_subsystem(system, &name, node));
+        }
+    }
+    if let Some(found) = file.get("method").and_then(|n| problems.keep(Method::read(n))) {
+        system.method = found;
+    }
+    system.connections.extend(optional(&mut problems, file.get("connections"), connection_list));
+    system.inputs.extend(optional(&mut problems, file.get("inputs"), input_list));
+    system.bonds.extend(optional(&mut problems, file.get("bonds"), bond_list));
+    if let Some(found) = file.get("record").and_then(|n| problems.keep(record(n))) {
+        system.record = found;
+    }
+    if let Some(found) = file.get("verdict").and_then(|n| problems.keep(VerdictSpec::read(n))) {
+        system.verdict = found;
+    }
+    if let Some(found) = file.get("remote").and_then(|n| problems.keep(Remote::read(n))) {
+        system.remote = found;
+    }
+    problems.finish(())
+}
+
+fn put_subsystem(system: &mut System, name: &At<String>, node: Node<'_>) -> Result<(), Error> {
+    let place = system.specs().place(name.value.as_str());
+    let Some(place) = place else {
+        let names = system.subsystems.iter().map(|spec| spec.name.value.as_str());
+        let message = format!("unknown subsystem `{}`.{}", name.value, hint(&name.value, names));
+        return Err(Error::input(name.place(), message));
+    };
+    let mut problems = Collector::new();
+    let what = format!("subsystem `{}`", name.value);
+    let table = node.table_with(&mut problems, &what, SETTINGS_OF_SUBSYSTEM)?;
+    let spec = &mut system.subsystems[place];
+    how_it_runs(spec, table, &what, &mut problems);
+    if let (SimulatorSpec::Fmu(_, options), Some(_)) = (&mut spec.simulator, table.get("options"))
+        && let Some(found) = problems.keep(fmu_options(table, &what))
+    {
+        *options = found;
+    }
+    problems.finish(())
 }
 
 /// Reads what may be missing, or may be wrong: then it is as if it were missing, and what is wrong is kept.
@@ -204,14 +288,32 @@ fn own_name(path: &Path) -> String {
     folder.and_then(|f| f.file_name().map(text)).unwrap_or_else(|| text(stem))
 }
 
-/// Reads a file that is named relative to this one; if it cannot be read at all, the error stands where it is named.
+/// A file that is named relative to another one.
+struct Beside {
+    name: At<String>,
+    path: PathBuf,
+}
+
+impl Beside {
+    fn of(folder: &Path, name: At<String>) -> Self {
+        Beside { path: folder.join(&name.value), name }
+    }
+}
+
+impl AsRef<Path> for Beside {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Reads a file that is named relative to one in `folder`; if it cannot be read at all, the error stands where it is named.
 fn beside<T>(
-    source: &Source,
+    folder: &Path,
     name: &At<String>,
     read: impl FnOnce(&Path) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let path = source.path().parent().unwrap_or(Path::new("")).join(&name.value);
-    read(&path).map_err(|error| error.placed(name.place()))
+    let file = Beside::of(folder, name.clone());
+    read(&file.path).map_err(|error| error.placed(name.place()))
 }
 
 fn simulation(node: Option<Node<'_>>, problems: &mut Collector) -> Simulation {
@@ -291,11 +393,6 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
         list.into_iter().filter_map(|(key, value)| Some((key, problems.keep(given(value))?))).collect()
     };
     let (parameters, start) = (values("parameters"), values("start"));
-    let rate = table.get("rate").and_then(|n| problems.keep(n.count(1, super::MAX_RATE)));
-    let step = table.get("step").and_then(|n| problems.keep(n.number()));
-    if let (Some(_), Some(step)) = (table.get("rate"), table.get("step")) {
-        problems.keep::<()>(step.fail(format!("{what} has both `rate` and `step`; expected one of them")));
-    }
     let simulator = match (table.get("model"), table.get("fmu")) {
         (Some(model), None) => {
             if let Some(list) = table.get("start") {
@@ -321,20 +418,36 @@ fn subsystem(name: At<String>, node: Node<'_>) -> Result<SubsystemSpec, Error> {
             None
         }
     };
-    let feed_through = table.get("feed_through").and_then(|n| problems.keep(feed_through(n)));
-    let sampled = table.get("sampled").and_then(|n| problems.keep(samples(n)));
-    let process = problems.keep(ProcessSpec::read(table, &what)).unwrap_or_default();
-    let spec = simulator.map(|simulator| SubsystemSpec {
-        process,
-        parameters,
-        start,
-        rate,
-        step,
-        feed_through,
-        sampled,
-        ..SubsystemSpec::new(name, simulator)
+    let spec =
+        simulator.map(|simulator| SubsystemSpec { parameters, start, ..SubsystemSpec::new(name, simulator) });
+    let spec = spec.map(|mut spec| {
+        how_it_runs(&mut spec, table, &what, &mut problems);
+        spec
     });
     problems.finish_some(spec)
+}
+
+/// What is said of how a subsystem runs, whatever simulates it.
+fn how_it_runs(spec: &mut SubsystemSpec, table: Table<'_>, what: &str, problems: &mut Collector) {
+    let rate = table.get("rate").and_then(|n| problems.keep(n.count(1, super::MAX_RATE)));
+    let step = table.get("step").and_then(|n| problems.keep(n.number()));
+    if let (Some(_), Some(step)) = (table.get("rate"), table.get("step")) {
+        problems.keep::<()>(step.fail(format!("{what} has both `rate` and `step`; expected one of them")));
+    }
+    if rate.is_some() || step.is_some() {
+        (spec.rate, spec.step) = (rate, step);
+    }
+    if let Some(found) = table.get("feed_through").and_then(|n| problems.keep(feed_through(n))) {
+        spec.feed_through = Some(found);
+    }
+    if let Some(found) = table.get("sampled").and_then(|n| problems.keep(samples(n))) {
+        spec.sampled = Some(found);
+    }
+    if let Some(found) = problems.keep(ProcessSpec::read(table, what))
+        && !matches!(found, ProcessSpec::Automatic)
+    {
+        spec.process = found;
+    }
 }
 
 /// `0.01` or `{ period = 0.01, offset = 0.002 }`, in s.
@@ -443,7 +556,7 @@ fn feed_through(node: Node<'_>) -> Result<FeedThroughSpec, Error> {
 
 fn connection(node: Node<'_>) -> Result<Connection, Error> {
     let mut problems = Collector::new();
-    let known = ["from", "to", "gain", "offset", "convert_units"];
+    let known = ["from", "to", "gain", "offset", "convert_units", "table"];
     let table = node.table_with(&mut problems, "a connection", &known)?;
     let names = table.need(&mut problems, "from", "a connection").and_then(|n| problems.keep(sources(n)));
     let gains = names.as_ref().and_then(|names| problems.keep(gains(table.get("gain"), names.len())));
@@ -452,13 +565,27 @@ fn connection(node: Node<'_>) -> Result<Connection, Error> {
     let to = to.and_then(|name| problems.keep(parse_name(&name)));
     let offset = table.get("offset").and_then(|n| problems.keep(n.number()));
     let convert_units = table.get("convert_units").and_then(|n| problems.keep(n.flag()));
+    let values = table.get("table").and_then(|n| problems.keep(value_table(n)));
     let ends = from.zip(gains).zip(to);
     problems.finish_some(ends.map(|((from, gains), to)| Connection {
         from: from.into_iter().zip(gains).collect(),
         to,
         offset: offset.map_or(0.0, |x| x.value),
         convert_units: convert_units.is_none_or(|flag| flag.value),
+        table: values,
     }))
+}
+
+/// `[[1, 3], [2, 4]]`: what integers become.
+fn value_table(node: Node<'_>) -> Result<Arc<Vec<(f64, f64)>>, Error> {
+    let pairs = every(node.list()?, |item| {
+        let numbers = every(item.list()?, |n| Ok(n.number()?.value))?;
+        match numbers[..] {
+            [from, to] if from.fract() == 0.0 && to.fract() == 0.0 => Ok((from, to)),
+            _ => item.fail("expected a pair of integers: [what arrives, what it becomes]"),
+        }
+    })?;
+    Ok(Arc::new(pairs))
 }
 
 fn sources(node: Node<'_>) -> Result<Vec<At<String>>, Error> {

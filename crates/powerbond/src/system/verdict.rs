@@ -5,9 +5,10 @@ use crate::error::Collector;
 use crate::number::{share, short, small_share};
 use crate::source::{At, Node};
 use powerbond_core::observe::verdict::VerdictLimits;
+use serde::{Deserialize, Serialize};
 
 /// How often every step is halved when a run is verified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verify {
     /// Once: a second run.
     Halves,
@@ -21,6 +22,33 @@ impl Verify {
         match self {
             Verify::Halves => "halves",
             Verify::Quarters => "quarters",
+        }
+    }
+}
+
+/// How own steps of subsystems are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OwnStepsBy {
+    /// They are not.
+    Nothing,
+    /// Every 50th step is also made in halves, and rolled back, by those that can be restored.
+    Probes,
+    /// The same; beside those that cannot be restored, and whose outputs depend on the length of their steps, a second instance makes every
+    /// step in halves.
+    #[default]
+    Needed,
+    /// The same beside all that cannot be restored.
+    Twin,
+}
+
+impl OwnStepsBy {
+    /// As it is written, in quotes where it is a text.
+    pub fn text(self) -> &'static str {
+        match self {
+            OwnStepsBy::Nothing => "false",
+            OwnStepsBy::Probes => "\"probes\"",
+            OwnStepsBy::Needed => "true",
+            OwnStepsBy::Twin => "\"twin\"",
         }
     }
 }
@@ -40,8 +68,8 @@ pub struct VerdictSpec {
     pub max_error: Option<At<f64>>,
     /// The run fails if |residual| over exchanged energy of a bond is larger.
     pub max_energy_residual: Option<At<f64>>,
-    /// Own steps of subsystems are probed: every 50th step is also made in halves, and rolled back.
-    pub own_steps: bool,
+    /// How own steps of subsystems are found.
+    pub own_steps: OwnStepsBy,
     /// The run is verified by finer ones.
     pub verify: Option<Verify>,
     /// The run is repeated with other tolerances until its verified error is no larger.
@@ -57,7 +85,7 @@ impl Default for VerdictSpec {
             capped: 0.5,
             max_error: None,
             max_energy_residual: None,
-            own_steps: true,
+            own_steps: OwnStepsBy::default(),
             verify: None,
             error: None,
         }
@@ -105,8 +133,8 @@ impl VerdictSpec {
         }
         spec.max_error = table.get("max_error").and_then(|n| problems.keep(allowed(n)));
         spec.max_energy_residual = table.get("max_energy_residual").and_then(|n| problems.keep(allowed(n)));
-        if let Some(flag) = table.get("own_steps").and_then(|n| problems.keep(n.flag())) {
-            spec.own_steps = flag.value;
+        if let Some(by) = table.get("own_steps").and_then(|n| problems.keep(own_steps(n))) {
+            spec.own_steps = by;
         }
         spec.verify = table.get("verify").and_then(|n| problems.keep(verify(n))).flatten();
         spec.error = table.get("error").and_then(|n| problems.keep(goal(n)));
@@ -128,7 +156,7 @@ impl VerdictSpec {
 }
 
 /// `true`, `false`, "halves" or "quarters".
-fn verify(node: Node<'_>) -> Result<Option<Verify>, Error> {
+pub(crate) fn verify(node: Node<'_>) -> Result<Option<Verify>, Error> {
     if !node.is_text() {
         return Ok(node.flag()?.value.then_some(Verify::Halves));
     }
@@ -136,6 +164,17 @@ fn verify(node: Node<'_>) -> Result<Option<Verify>, Error> {
     match [Verify::Halves, Verify::Quarters].into_iter().find(|by| by.text() == text) {
         Some(by) => Ok(Some(by)),
         None => node.expected("true, false, \"halves\" or \"quarters\""),
+    }
+}
+
+/// true, false, "probes" or "twin".
+fn own_steps(node: Node<'_>) -> Result<OwnStepsBy, Error> {
+    let text = if node.is_text() { node.text()?.value } else { String::new() };
+    match (text.as_str(), node.flag()) {
+        ("probes", _) => Ok(OwnStepsBy::Probes),
+        ("twin", _) => Ok(OwnStepsBy::Twin),
+        (_, Ok(flag)) => Ok(if flag.value { OwnStepsBy::Needed } else { OwnStepsBy::Nothing }),
+        _ => node.expected("true, false, \"probes\" or \"twin\""),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Arrow IPC streams and Parquet: the same columns as the text, as binary numbers, with units and what made them inside.
 
-use super::Table;
-use super::writer::{Field, FieldKind, Metadata, Sink};
+use super::Visit;
+use super::writer::{Field, FieldKind, Metadata, Sink, put};
 use crate::Error;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -19,7 +19,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -78,10 +78,9 @@ impl Stream {
 
     /// Hands what was encoded to the system in one piece, so that a cut inside a batch is rare.
     fn write(&mut self) -> io::Result<()> {
-        self.file.write_all(self.encoder.get_ref())?;
-        self.bytes += self.encoder.get_ref().len() as u64;
+        let written = put(&mut self.file, &mut self.bytes, self.encoder.get_ref(), |_| 0);
         self.encoder.get_mut().clear();
-        Ok(())
+        written
     }
 }
 
@@ -134,8 +133,18 @@ fn data_type(kind: FieldKind) -> DataType {
     }
 }
 
-/// Makes Parquet of a stream, batch by batch, and removes the stream once that is done.
+/// Makes Parquet of a stream, batch by batch, and removes the stream once that is done. Otherwise only the stream is left.
 pub(super) fn convert(stream: &Path, parquet: &Path) -> io::Result<()> {
+    let part = parquet.with_extension("parquet.part");
+    let made = write_parquet(stream, &part).and_then(|()| std::fs::rename(&part, parquet));
+    if made.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    made?;
+    std::fs::remove_file(stream)
+}
+
+fn write_parquet(stream: &Path, part: &Path) -> io::Result<()> {
     let reader = StreamReader::try_new_buffered(File::open(stream)?, None).map_err(io::Error::other)?;
     let schema = reader.schema();
     let mut about: Vec<KeyValue> =
@@ -151,25 +160,25 @@ pub(super) fn convert(stream: &Path, parquet: &Path) -> io::Result<()> {
         .set_write_batch_size(PAGE)
         .set_key_value_metadata(Some(about))
         .build();
-    let part = parquet.with_extension("parquet.part");
-    let file = File::create_new(&part)?;
+    let file = File::create_new(part)?;
     let mut writer =
         ArrowWriter::try_new(file.try_clone()?, schema, Some(properties)).map_err(io::Error::other)?;
     for batch in reader {
         writer.write(&batch.map_err(io::Error::other)?).map_err(io::Error::other)?;
     }
     writer.close().map_err(io::Error::other)?;
-    super::durable::sync(&file)?;
-    std::fs::rename(&part, parquet)?;
-    std::fs::remove_file(stream)
+    super::durable::sync(&file)
 }
 
-/// Reads an Arrow IPC stream, or a file of the other IPC format.
-pub(super) fn read(path: &Path, is_file: bool) -> Result<Table, Error> {
-    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
+/// Shows an Arrow IPC stream, or a file of the other IPC format.
+pub(super) fn scan(path: &Path, visit: &mut dyn Visit) -> Result<Option<String>, Error> {
+    let mut file = File::open(path).map_err(|e| unreadable(path, &e))?;
+    let mut start = [0; 6];
+    let is_file = file.read_exact(&mut start).is_ok() && start == *b"ARROW1";
+    file.rewind().map_err(|e| unreadable(path, &e))?;
     if is_file {
         let reader = FileReader::try_new_buffered(file, None).map_err(|e| unreadable(path, &e))?;
-        return gather(path, &reader.schema(), reader);
+        return show(path, &reader.schema(), reader, visit).map(|()| None);
     }
     let reader = StreamReader::try_new_buffered(file, None).map_err(|e| unreadable(path, &e))?;
     let schema = reader.schema();
@@ -178,11 +187,8 @@ pub(super) fn read(path: &Path, is_file: bool) -> Result<Table, Error> {
         cut = batch.as_ref().is_err_and(is_cut);
         !cut
     });
-    let mut table = gather(path, &schema, whole)?;
-    if cut {
-        table.note = Some(format!("{}: the last rows are incomplete and are skipped", path.display()));
-    }
-    Ok(table)
+    show(path, &schema, whole, visit)?;
+    Ok(cut.then(|| format!("{}: the last rows are incomplete and are skipped", path.display())))
 }
 
 /// The stream ends inside a message.
@@ -194,30 +200,35 @@ fn is_cut(error: &ArrowError) -> bool {
     }
 }
 
-/// Reads Parquet.
-pub(super) fn read_parquet(path: &Path) -> Result<Table, Error> {
+/// Shows Parquet.
+pub(super) fn scan_parquet(path: &Path, visit: &mut dyn Visit) -> Result<(), Error> {
     let file = File::open(path).map_err(|e| unreadable(path, &e))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| unreadable(path, &e))?;
     let schema = builder.schema().clone();
-    let reader = builder.with_batch_size(GROUP).build().map_err(|e| unreadable(path, &e))?;
-    gather(path, &schema, reader)
+    let reader = builder.with_batch_size(PAGE).build().map_err(|e| unreadable(path, &e))?;
+    show(path, &schema, reader, visit)
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::input(None, format!("cannot read {}: {error}", path.display()))
 }
 
-/// All batches as one table of numbers.
-fn gather(
+/// Shows all batches, row by row.
+fn show(
     path: &Path,
     schema: &Schema,
     batches: impl IntoIterator<Item = Result<RecordBatch, ArrowError>>,
-) -> Result<Table, Error> {
+    visit: &mut dyn Visit,
+) -> Result<(), Error> {
     let header: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
-    let mut columns = vec![Vec::new(); header.len()];
+    if !visit.header(header.clone()) {
+        return Ok(());
+    }
+    let (mut columns, mut row) = (vec![Vec::new(); header.len()], Vec::with_capacity(header.len()));
     for batch in batches {
         let batch = batch.map_err(|e| unreadable(path, &e))?;
         for (k, column) in columns.iter_mut().enumerate() {
+            column.clear();
             if !numbers(batch.column(k), column) {
                 let message = format!(
                     "{}: column `{}` has values of type {}; expected numbers",
@@ -228,8 +239,13 @@ fn gather(
                 return Err(Error::input(None, message));
             }
         }
+        for i in 0..batch.num_rows() {
+            row.clear();
+            row.extend(columns.iter().map(|column| column[i]));
+            visit.row(&row);
+        }
     }
-    Ok(Table { header, columns, ..Table::default() })
+    Ok(())
 }
 
 /// Appends an array of numbers or booleans; missing values are not a number. False if it has neither.

@@ -5,7 +5,7 @@ use super::writer::{FieldKind, Sink};
 use super::{csv, durable};
 use crate::Error;
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, Seek};
 use std::path::Path;
 
 /// Rows of one table that are not in its file yet.
@@ -40,8 +40,9 @@ pub fn recover<'a>(
     rows: impl IntoIterator<Item = &'a [f64]>,
 ) -> Result<(), Error> {
     let fail = |e: io::Error| Error::output(file, &e);
-    let open = OpenOptions::new().read(true).append(true).open(file).map_err(fail)?;
+    let mut open = OpenOptions::new().read(true).append(true).open(file).map_err(fail)?;
     open.set_len(bytes).map_err(fail)?;
+    open.seek(io::SeekFrom::End(0)).map_err(fail)?;
     let mut sink: Box<dyn Sink> = match format {
         Format::Csv => Box::new(csv::Rows::append(open, columns)),
         #[cfg(feature = "arrow")]

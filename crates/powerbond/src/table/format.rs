@@ -1,10 +1,11 @@
 //! Formats of tables on disk: which there are, how files are called, what a file is by its first bytes.
 
 use crate::Error;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// How tables are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
     /// Text, one line per row.
     #[default]

@@ -5,12 +5,17 @@ mod arrow;
 mod backup;
 pub mod csv;
 pub(crate) mod durable;
+mod follow;
 mod format;
+mod stream;
 mod writer;
 
 pub use backup::{Backup, Backups, recover};
+pub(crate) use durable::write_pieces;
 pub use durable::{may_replace, write_file};
+pub use follow::Follower;
 pub use format::{Format, find};
+pub use stream::Stream;
 pub use writer::{Field, FieldKind, Flusher, Metadata, Writer};
 
 use crate::Error;
@@ -66,28 +71,73 @@ impl Table {
     }
 }
 
+/// What is shown a table, row by row.
+pub trait Visit {
+    /// The names of the columns, before everything else; whether rows are wanted.
+    fn header(&mut self, names: Vec<String>) -> bool;
+
+    /// What the integer in a column of the next row is more than the nearest number.
+    fn rest(&mut self, _column: usize, _value: f64) {}
+
+    /// A row, with a number for each column.
+    fn row(&mut self, row: &[f64]);
+}
+
+/// All of a table.
+#[derive(Default)]
+struct Gather {
+    table: Table,
+}
+
+impl Visit for Gather {
+    fn header(&mut self, names: Vec<String>) -> bool {
+        self.table.columns = vec![Vec::new(); names.len()];
+        self.table.header = names;
+        true
+    }
+
+    fn rest(&mut self, column: usize, value: f64) {
+        self.table.rests.push(Rest { column, row: self.table.rows(), value });
+    }
+
+    fn row(&mut self, row: &[f64]) {
+        self.table.columns.iter_mut().zip(row).for_each(|(column, &value)| column.push(value));
+    }
+}
+
 /// Reads a table of any format, by what is in the file. What a killed run left unfinished at its end is left out, and the
 /// note of the table says so.
 pub fn read(path: &Path) -> Result<Table, Error> {
-    let mut start = [0; 8];
-    let cannot = |e: std::io::Error| Error::input(None, format!("cannot read {}: {e}", path.display()));
-    let mut file = std::fs::File::open(path).map_err(cannot)?;
-    let mut known = 0;
-    while known < start.len() {
-        match file.read(&mut start[known..]).map_err(cannot)? {
-            0 => break,
-            n => known += n,
+    match format_of(path)? {
+        Format::Csv => csv::read_written(path),
+        _ => {
+            let mut all = Gather::default();
+            let note = scan(path, &mut all)?;
+            Ok(Table { note, ..all.table })
         }
     }
-    let format = Format::detect(&start[..known]);
-    format.require(path.display())?;
-    match format {
-        Format::Csv => csv::read_written(path),
+}
+
+/// Shows a table of any format and size row by row; what a killed run left unfinished at its end is left out, and said.
+pub fn scan(path: &Path, visit: &mut dyn Visit) -> Result<Option<String>, Error> {
+    match format_of(path)? {
+        Format::Csv => csv::scan(path, visit),
         #[cfg(feature = "arrow")]
-        Format::Arrow => arrow::read(path, start.starts_with(b"ARROW1")),
+        Format::Arrow => arrow::scan(path, visit),
         #[cfg(feature = "arrow")]
-        Format::Parquet => arrow::read_parquet(path),
+        Format::Parquet => arrow::scan_parquet(path, visit).map(|()| None),
         #[cfg(not(feature = "arrow"))]
         Format::Arrow | Format::Parquet => Err(Error::input(None, "the feature `arrow` is not built in")),
     }
+}
+
+/// By what is in the file; refused where it is not built in.
+fn format_of(path: &Path) -> Result<Format, Error> {
+    let mut start = Vec::new();
+    let cannot = |e: std::io::Error| Error::input(None, format!("cannot read {}: {e}", path.display()));
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    file.take(8).read_to_end(&mut start).map_err(cannot)?;
+    let format = Format::detect(&start);
+    format.require(path.display())?;
+    Ok(format)
 }

@@ -7,7 +7,7 @@ use super::format::Format;
 use crate::Error;
 use powerbond_fmi::surroundings::{Protected, protect};
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -94,15 +94,59 @@ pub(super) trait Sink: Send {
 }
 
 struct Open {
-    /// An FMU that closes the file is found out.
-    _protected: Protected,
+    /// An FMU that closes the file, or puts another one in its place, is found out.
+    protected: Protected,
     sink: Box<dyn Sink>,
     /// Rows that the sink has not handed to the system.
     backup: Option<Box<dyn Backup>>,
     failure: Option<io::Error>,
+    /// Why nothing is written any more: what came after a gap would be taken for what comes next.
+    broken: Option<(io::ErrorKind, String)>,
+}
+
+const WRITTEN_INTO: &str = "an FMU wrote into it";
+
+/// Writes `bytes` at the end of a file, which has `size` bytes. Where that fails, on a full disk, the file ends with the last of them that
+/// is whole: `whole` says how many of those that were written are.
+pub(super) fn put(
+    file: &mut File,
+    size: &mut u64,
+    bytes: &[u8],
+    whole: impl Fn(&[u8]) -> usize,
+) -> io::Result<()> {
+    // The gap that is left where an FMU cut the file would be filled with zeros.
+    if [file.metadata()?.len(), file.stream_position()?] != [*size; 2] {
+        return Err(io::Error::other(WRITTEN_INTO));
+    }
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let error = match file.write(rest) {
+            Ok(0) => io::ErrorKind::WriteZero.into(),
+            Ok(n) => {
+                rest = &rest[n..];
+                continue;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => error,
+        };
+        *size += whole(&bytes[..bytes.len() - rest.len()]) as u64;
+        // Cutting needs no room. Where it is not possible, the error is told all the same.
+        let _ = file.set_len(*size);
+        return Err(error);
+    }
+    *size += bytes.len() as u64;
+    Ok(())
 }
 
 impl Open {
+    /// Does something that writes, unless that has failed before.
+    fn try_to(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
+        if let Some((kind, text)) = &self.broken {
+            return Err(io::Error::new(*kind, text.clone()));
+        }
+        write(self).inspect_err(|error| self.broken = Some((error.kind(), error.to_string())))
+    }
+
     fn row(&mut self, values: &[f64]) -> io::Result<()> {
         let room = self.backup.as_mut().is_none_or(|backup| backup.row(values));
         let before = self.sink.bytes();
@@ -111,28 +155,35 @@ impl Open {
             self.sink.flush()?;
         }
         if self.sink.bytes() != before {
-            self.written();
+            self.written()?;
         }
         Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()?;
-        self.written();
-        Ok(())
+        self.written()
     }
 
     fn finish(&mut self) -> io::Result<()> {
         self.sink.finish()?;
-        self.written();
-        Ok(())
+        self.written()
     }
 
     /// A sink hands over all of its rows or none.
-    fn written(&mut self) {
+    fn written(&mut self) -> io::Result<()> {
+        if !self.protected.is_intact() {
+            return Err(io::Error::other("an FMU put another file in its place"));
+        }
+        // Whoever writes to a descriptor that is not its own, or cuts its file, moves the end or the place where it is written to.
+        let mut file = self.sink.file();
+        if [file.metadata()?.len(), file.stream_position()?] != [self.sink.bytes(); 2] {
+            return Err(io::Error::other(WRITTEN_INTO));
+        }
         if let Some(backup) = &mut self.backup {
             backup.written(self.sink.bytes());
         }
+        Ok(())
     }
 }
 
@@ -173,10 +224,11 @@ impl Writer {
         Ok(Writer {
             path: file,
             open: Arc::new(Mutex::new(Open {
-                _protected: protect(sink.file()),
+                protected: protect(sink.file()),
                 sink,
                 backup,
                 failure: None,
+                broken: None,
             })),
             row: Vec::with_capacity(fields.len()),
             #[cfg(feature = "arrow")]
@@ -195,7 +247,7 @@ impl Writer {
         let mut open = lock(&self.open);
         let done = match open.failure.take() {
             Some(error) => Err(error),
-            None => open.row(&self.row),
+            None => open.try_to(|open| open.row(&self.row)),
         };
         self.row.clear();
         done.map_err(|e| Error::output(&self.path, &e))
@@ -217,7 +269,7 @@ impl Writer {
         let mut open = lock(&self.open);
         let done = match open.failure.take() {
             Some(error) => Err(error),
-            None => open.finish(),
+            None => open.try_to(Open::finish),
         };
         done.map_err(|e| Error::output(&self.path, &e))
     }
@@ -266,7 +318,7 @@ impl Flusher {
                 for table in &tables {
                     let mut open = lock(table);
                     if open.failure.is_none() {
-                        open.failure = open.flush().err();
+                        open.failure = open.try_to(Open::flush).err();
                     }
                 }
             }

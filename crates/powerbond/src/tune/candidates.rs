@@ -61,6 +61,13 @@ pub const CANDIDATES: &[Candidate] = &[
         knob: Knob::Step,
     },
     Candidate {
+        name: "give-back, hold 1",
+        lines: "hold = 1\ncorrection = \"give-back\"\n",
+        hold: 1,
+        needs_bonds: false,
+        knob: Knob::Step,
+    },
+    Candidate {
         name: "predictor, hold 1",
         lines: "hold = 1\n",
         hold: 1,

@@ -2,7 +2,7 @@
 
 use super::{Curve, Tuning};
 use crate::number::{percent, short};
-use crate::picture::{Axis, Chart, Scale, Series, power_of_ten};
+use crate::picture::{Axis, Chart, Drawn, Scale, Series, power_of_ten};
 
 /// Larger errors are drawn as this one: the run has nothing to do with the reference any more.
 const LARGEST: f64 = 10.0;
@@ -40,6 +40,7 @@ impl Tuning {
             name: method.name.to_owned(),
             points: method.runs.iter().map(|run| (run.calls as f64, error(run.error))).collect(),
             ringed: self.choice.as_ref().filter(|c| c.name == method.name).map(|c| c.run),
+            drawn: Drawn::Dots,
         }
     }
 }

@@ -14,7 +14,7 @@ pub use candidates::CANDIDATES;
 use crate::catalogue::Method;
 use crate::number::{percent, short};
 use crate::source::At;
-use crate::system::System;
+use crate::system::{OwnStepsBy, System};
 use crate::{Assembled, Error, Output, Session, State};
 use candidates::{Candidate, Known};
 use path::{Compared, Path, Recorded};
@@ -266,6 +266,8 @@ impl<'a> Bench<'a> {
             }
         }
         system.simulation.real_time = None;
+        // What methods cost is compared, and a twin would triple the steps of every candidate.
+        system.verdict.own_steps = system.verdict.own_steps.min(OwnStepsBy::Probes);
         system.simulation.output_interval = None;
         system.simulation.land_on_output = At::default(false);
         system.record.exclude = vec![At::default("*".to_owned())];
@@ -463,7 +465,7 @@ impl<'a> Bench<'a> {
             Err(error @ Error::Input(_)) => return Ok((plan.refused(level, in_one_line(&error)), false)),
             other => other?,
         };
-        let findings = ran.session.assembled().verdict.result(&self.system.verdict.limits);
+        let findings = ran.session.assembled().findings(&self.system.verdict.limits);
         let sums = &ran.session.assembled().engine.meter().sums;
         let failed = ran.failure.is_some();
         let point = Point {

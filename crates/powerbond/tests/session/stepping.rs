@@ -64,6 +64,23 @@ fn setting_an_input_is_an_event() {
     assert_eq!(tables(system(true).start().expect("a start")), (bits(&done.table), bits(&done.energy)));
 }
 
+/// A program that says the same before every step makes the run of one that says it once.
+#[test]
+fn saying_the_same_again_is_no_event() {
+    let run = |again: bool| {
+        let system = quarter_car().tolerance(1e-3).stop(0.5).build().expect("a sound system");
+        let mut run = system.start().expect("a start");
+        run.set("wheel.road", 0.05).expect("an input that no output feeds");
+        while run.step().expect("a step") == State::Running {
+            if again {
+                run.set("wheel.road", 0.05).expect("an input that no output feeds");
+            }
+        }
+        tables(run)
+    };
+    assert_eq!(run(true), run(false));
+}
+
 /// An input without a signal, and one whose signal is replaced, give the same from then on.
 #[test]
 fn inputs_that_nothing_feeds_can_be_set() {

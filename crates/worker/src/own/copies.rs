@@ -137,10 +137,7 @@ impl Drop for Incoming {
 impl Copies {
     /// In the folder of the user for what can be made again.
     pub fn new() -> Result<Self, String> {
-        let set = |variable: &str| std::env::var_os(variable).filter(|v| !v.is_empty()).map(PathBuf::from);
-        let folder = set("POWERBOND_CACHE")
-            .or_else(|| Some(set("XDG_CACHE_HOME")?.join("powerbond")))
-            .or_else(|| Some(set("HOME")?.join(".cache/powerbond")));
+        let folder = powerbond::system::cache();
         let missing =
             "there is no folder for copies of FMUs: set HOME, XDG_CACHE_HOME or POWERBOND_CACHE there";
         Ok(Copies { folder: folder.ok_or(missing)?.join("fmus"), incoming: None })

@@ -4,14 +4,17 @@ use super::VERB;
 use super::mailbox::{End, Mailbox, Spin};
 use super::wire::Garbled;
 use crate::blame::how;
+use crate::program::this_program;
+use crate::words::{Words, is_its_own, last_of};
 use crate::{os, worker};
 use powerbond::core::subsystem::{Loss, Lost};
+use powerbond::fmi::printed::PRINTED;
 use powerbond::fmi::trace::{Image, Mirror, Slot};
 use std::io;
 use std::path::PathBuf;
 use std::process::{self, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Where a subsystem finds its mailbox: `<descriptor>:<id of the process that started it>`.
@@ -49,10 +52,21 @@ pub enum Program {
     At(PathBuf),
 }
 
+impl Program {
+    /// To start it.
+    pub(crate) fn command(&self) -> Command {
+        match self {
+            Program::This => this_program(),
+            Program::At(path) => Command::new(path),
+        }
+    }
+}
+
 /// A process of this machine.
 pub(crate) struct Child {
     process: process::Child,
     mailbox: Arc<os::Mapping<Mailbox>>,
+    words: Words,
     spin: Spin,
     watch: Watch,
 }
@@ -81,11 +95,9 @@ impl Child {
     /// Starts `program` for the subsystem called `name`.
     pub fn start(program: &Program, name: &str) -> io::Result<Self> {
         let (fd, mailbox) = os::create::<Mailbox>()?;
-        let mut command = match program {
-            Program::This => os::this_program(),
-            Program::At(path) => Command::new(path),
-        };
-        command.arg(VERB).stdin(Stdio::null()).stdout(Stdio::null());
+        let mut command = program.command();
+        let (words, stdout) = Words::new()?;
+        command.arg(VERB).stdin(Stdio::null()).stdout(stdout);
         command.env(VARIABLE, format!("{}:{}", os::number(&fd), process::id())).env_remove(worker::VARIABLE);
         // Signals of the terminal are for the process that started it, and what an FMU starts ends with it.
         #[cfg(unix)]
@@ -93,7 +105,7 @@ impl Child {
         let process = spawn(command)?;
         drop(fd);
         let watch = Watch { mirror: Mirror::new(name), is_shown: false, looks: 0, is_gone: false };
-        Ok(Child { process, mailbox: Arc::new(mailbox), spin: Spin::new(), watch })
+        Ok(Child { process, mailbox: Arc::new(mailbox), words, spin: Spin::new(), watch })
     }
 
     /// For a look at it from another thread.
@@ -123,15 +135,20 @@ fn under_way(mailbox: &Mailbox) -> Option<Image> {
 
 impl Watch {
     /// Whether the process still works.
-    fn look(&mut self, process: &mut process::Child, mailbox: &Mailbox) -> Result<(), Lost> {
+    fn look(&mut self, process: &mut process::Child, mailbox: &Mailbox, words: &Words) -> Result<(), Lost> {
         if let Ok(Some(status)) = process.try_wait() {
             self.is_gone = true;
+            words.rest().iter().for_each(|line| mailbox.log().add(line));
             return Err(lost(mailbox, Loss::Crashed, how(status)));
         }
         self.looks += 1;
         if self.looks.is_multiple_of(LOOKS) && os::is_stopped(process.id()) {
             let how = "was stopped by a signal and does not continue".to_owned();
             return Err(lost(mailbox, Loss::Stopped, how));
+        }
+        if !mailbox.is_intact() {
+            let how = "overwrote the memory through which it talks to the run".to_owned();
+            return Err(lost(mailbox, Loss::Crashed, how));
         }
         // From now on a supervisor sees the call as one of this process, and deadlines hold for it.
         self.mirror.show(under_way(mailbox).as_ref());
@@ -150,21 +167,30 @@ impl Watch {
 /// What to say of a process that is gone.
 fn lost(mailbox: &Mailbox, loss: Loss, how: String) -> Lost {
     let seen = under_way(mailbox).and_then(|image| Slot::of(&image).under_way());
-    let time = seen.as_ref().filter(|call| call.is_step).map(|call| call.time);
-    match seen {
-        Some(seen) => Lost { loss, call: Some(seen.call.to_owned()), time, how },
-        None => {
-            Lost { loss, call: None, time, how: format!("its process, outside of any call of an FMU, {how}") }
-        }
-    }
+    let time = seen.as_ref().and_then(|call| call.time);
+    let (call, how) = match seen {
+        Some(seen) => (Some(seen.call.to_owned()), how),
+        None => (None, format!("its process, outside of any call of an FMU, {how}")),
+    };
+    let (lines, mut log) = match mailbox.is_intact() {
+        true => (mailbox.log().lines(), mailbox.log().untold()),
+        false => Default::default(),
+    };
+    // What is printed is told of at the end only.
+    let printed = |line: &String| line.starts_with(PRINTED);
+    log.retain(|line| !printed(line));
+    log.extend(lines.iter().filter(|line| printed(line)).cloned());
+    let its: Vec<&str> = lines.iter().map(String::as_str).filter(|line| is_its_own(line)).collect();
+    let said = last_of(&its).unwrap_or_default();
+    Lost { loss, call, time, how, said, log }
 }
 
 impl Link for Child {
     fn exchange(&mut self, request: &[u8], answer: &mut Vec<u8>) -> Result<(), Lost> {
-        let Child { process, mailbox, spin, watch } = self;
-        let sent = mailbox.send(End::Parent, request, spin, &mut || watch.look(process, mailbox));
-        let done = sent
-            .and_then(|()| mailbox.receive(End::Parent, answer, spin, &mut || watch.look(process, mailbox)));
+        let Child { process, mailbox, words, spin, watch } = self;
+        let mut look = || watch.look(process, mailbox, words);
+        let sent = mailbox.send(End::Parent, request, spin, &mut look);
+        let done = sent.and_then(|()| mailbox.receive(End::Parent, answer, spin, &mut look));
         watch.rest();
         done
     }
@@ -182,10 +208,10 @@ impl Link for Child {
     }
 
     fn end(&mut self, quit: &[u8]) {
-        let Child { process, mailbox, spin, watch } = self;
+        let Child { process, mailbox, words, spin, watch } = self;
         let begun = Instant::now();
         let mut patience = || match begun.elapsed() < GRACE {
-            true => watch.look(process, mailbox).map_err(drop),
+            true => watch.look(process, mailbox, words).map_err(drop),
             false => Err(()),
         };
         let asked = mailbox.send(End::Parent, quit, spin, &mut patience);
@@ -221,23 +247,26 @@ impl Drop for Child {
 type Order = (Command, Sender<io::Result<process::Child>>);
 
 /// Starts a process from a thread that lives as long as this process: with the thread that starts it a process is told that its parent
-/// has died.
-fn spawn(command: Command) -> io::Result<process::Child> {
-    static SPAWNER: OnceLock<Mutex<Sender<Order>>> = OnceLock::new();
+/// has died. A copy of this process, made by `fork`, has a thread of its own.
+pub(crate) fn spawn(command: Command) -> io::Result<process::Child> {
+    static SPAWNER: Mutex<Option<(u32, Sender<Order>)>> = Mutex::new(None);
     let gone = || io::Error::other("the thread that starts processes is gone");
-    let spawner = SPAWNER.get_or_init(|| {
-        let (sender, orders) = channel::<Order>();
-        let work = move || {
-            for (mut command, answer) in orders {
-                let _ = answer.send(command.spawn());
-            }
-        };
-        // Where it cannot be started, nobody takes the order, and that is told below.
-        let _ = std::thread::Builder::new().name("spawner".to_owned()).spawn(work);
-        Mutex::new(sender)
-    });
+    let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_, orders) = match spawner.take().filter(|(owner, _)| *owner == process::id()) {
+        Some(known) => spawner.insert(known),
+        None => {
+            let (sender, orders) = channel::<Order>();
+            let work = move || {
+                for (mut command, answer) in orders {
+                    let _ = answer.send(command.spawn());
+                }
+            };
+            std::thread::Builder::new().name("spawner".to_owned()).spawn(work)?;
+            spawner.insert((process::id(), sender))
+        }
+    };
     let (sender, answer) = channel();
-    let order = (command, sender);
-    spawner.lock().unwrap_or_else(PoisonError::into_inner).send(order).map_err(|_| gone())?;
+    orders.send((command, sender)).map_err(|_| gone())?;
+    drop(spawner);
     answer.recv().map_err(|_| gone())?
 }

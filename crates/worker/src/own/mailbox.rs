@@ -1,6 +1,7 @@
 //! Messages between two processes through memory that they share: one is under way in each direction, in parts if it is long.
 
 use crate::os;
+use crate::ring::Ring;
 use powerbond::fmi::trace::Slot;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,6 +10,8 @@ use std::time::{Duration, Instant};
 const WORDS: usize = 4096;
 /// Instances in one process whose calls are seen: that of the run, scratch ones, and the library while it is loaded.
 const SLOTS: usize = 16;
+/// Words of 8 bytes for the lines of FMUs in the child.
+const LOG: usize = 1 << 13;
 /// Between two looks at the other side while it is at work.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -18,6 +21,8 @@ pub struct Mailbox {
     to_child: Side,
     to_parent: Side,
     slots: [Slot; SLOTS],
+    /// What FMUs say in the child.
+    log: Ring<LOG>,
 }
 
 const EMPTY: u32 = 0;
@@ -45,9 +50,30 @@ pub(crate) enum End {
 }
 
 impl Mailbox {
+    /// That of the process that started this one, which is killed when that one dies. `variable` of the environment says where it is:
+    /// `<descriptor>:<id of that process>`.
+    pub fn from_parent(variable: &str) -> Option<&'static Mailbox> {
+        let value = std::env::var(variable).ok()?;
+        let (number, parent) = value.split_once(':')?;
+        if !os::die_with(parent.parse().ok()?) {
+            return None;
+        }
+        Some(os::attach::<Mailbox>(number.parse().ok()?).ok()?.keep())
+    }
+
     /// Calls of the child.
     pub fn slots(&self) -> &[Slot] {
         &self.slots
+    }
+
+    /// What FMUs say in the child; told of with the next answer.
+    pub fn log(&self) -> &Ring<LOG> {
+        &self.log
+    }
+
+    /// Whether the words that only the two processes write hold what they write: an FMU that writes where it should not may hit them.
+    pub fn is_intact(&self) -> bool {
+        [&self.to_child, &self.to_parent].iter().all(|side| side.state.load(Ordering::Relaxed) <= FULL)
     }
 
     fn sides(&self, end: End) -> (&Side, &Side) {

@@ -169,6 +169,7 @@ fn write_capabilities(out: &mut Vec<u8>, capabilities: &Capabilities) {
         fixed_step,
         min_step,
         max_step,
+        once,
     } = *capabilities;
     out.flag(can_restore);
     out.flag(can_refresh);
@@ -180,6 +181,7 @@ fn write_capabilities(out: &mut Vec<u8>, capabilities: &Capabilities) {
     out.flag(may_return_early);
     out.flag(constant_step);
     [fixed_step, min_step, max_step].into_iter().for_each(|step| out.option(step, Vec::f64));
+    out.flag(once);
 }
 
 fn read_capabilities(from: &mut Reader<'_>) -> Result<Capabilities, Garbled> {
@@ -196,6 +198,7 @@ fn read_capabilities(from: &mut Reader<'_>) -> Result<Capabilities, Garbled> {
         fixed_step: from.option(Reader::f64)?,
         min_step: from.option(Reader::f64)?,
         max_step: from.option(Reader::f64)?,
+        once: from.flag()?,
     })
 }
 
@@ -287,11 +290,13 @@ fn known(call: &str) -> &'static str {
 }
 
 pub(crate) fn write_lost(out: &mut Vec<u8>, lost: &Lost) {
-    let Lost { loss, call, time, how } = lost;
+    let Lost { loss, call, time, how, said, log } = lost;
     write_loss(out, *loss);
     out.option(call.as_deref(), |out, call| out.text(call));
     out.option(*time, Vec::f64);
     out.text(how);
+    out.text(said);
+    out.list(log, |out, line| out.text(line));
 }
 
 pub(crate) fn read_lost(from: &mut Reader<'_>) -> Result<Lost, Garbled> {
@@ -300,6 +305,8 @@ pub(crate) fn read_lost(from: &mut Reader<'_>) -> Result<Lost, Garbled> {
         call: from.option(Reader::text)?,
         time: from.option(Reader::f64)?,
         how: from.text()?,
+        said: from.text()?,
+        log: from.list(Reader::text)?,
     })
 }
 
@@ -567,6 +574,8 @@ mod tests {
                 call: Some("fmi2DoStep".to_owned()),
                 time: Some(0.5),
                 how: "was stopped".to_owned(),
+                said: "one | two".to_owned(),
+                log: vec!["printed: two".to_owned()],
             })),
         ] {
             check(&error, write_error, read_error);

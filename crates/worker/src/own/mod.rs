@@ -16,20 +16,23 @@ mod copies;
 mod remote;
 mod relay;
 
+use crate::runs;
 pub use link::Program;
-pub(crate) use mailbox::Mailbox;
+pub(crate) use link::spawn;
+pub(crate) use mailbox::{End, Mailbox, Spin};
 use powerbond::fmi::Log;
 use powerbond::system::{Job, Made, NotMade, Processes, Remote};
 
 /// The argument with which this program runs a subsystem.
 const VERB: &str = "subsystem";
 
-/// What `main` of a program that is started for subsystems calls first, with its arguments: if it was started for one, it runs it and
-/// then has to end with the exit code that this returns.
-pub fn serve(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Option<u8> {
-    let mut arguments = arguments.into_iter().skip(1).map(|argument| argument.into_string().ok());
-    match (arguments.next()??.as_str(), arguments.next().flatten(), arguments.next()) {
+/// What `main` of a program that is started for subsystems and runs calls first, with its arguments after the name of the program: if it
+/// was started for one, it does that and then has to end with the exit code that this returns.
+pub fn serve(arguments: &[std::ffi::OsString]) -> Option<u8> {
+    let mut arguments = arguments.iter().map(|argument| argument.to_str());
+    match (arguments.next()??, arguments.next().flatten(), arguments.next()) {
         (VERB, None, None) => Some(server::serve()),
+        (runs::VERB, None, None) => Some(runs::serve()),
         (remote::VERB, Some(heartbeat), None) => Some(relay::relay(heartbeat.parse().ok()?)),
         _ => None,
     }

@@ -8,7 +8,8 @@ use powerbond::core::subsystem::{
     Advance, Binding, Capabilities, FeedThrough, Info, Inputs, Lost, Packet, Setup, Span, StateSnapshot,
     StepEvent, Subsystem, SubsystemError, Variables,
 };
-use powerbond::fmi::Log;
+use powerbond::fmi::printed::PRINTED;
+use powerbond::fmi::{Log, LogLine};
 use powerbond::system::{Job, Made, NotMade};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -147,8 +148,19 @@ impl Line {
             Err(lost) => lost,
         };
         self.link.kill();
+        self.note(&lost.log);
         self.state = State::Lost(Box::new(lost.clone()));
         Err(SubsystemError::Lost(Box::new(lost)))
+    }
+
+    /// Puts what an FMU said in the call that it did not survive with the rest.
+    fn note(&self, lines: &[String]) {
+        for line in lines {
+            match line.strip_prefix(PRINTED) {
+                Some(line) => powerbond::fmi::printed::add(vec![line.to_owned()], 0),
+                None => LogLine::read(line).into_iter().for_each(|line| self.log.say(line)),
+            }
+        }
     }
 
     fn empty_bin(&mut self) -> Result<(), SubsystemError> {
@@ -439,29 +451,15 @@ impl Subsystem for Proxy {
 
     /// Nothing comes after it: the process of the instance of the run ends, too, and what goes wrong there is told.
     fn finish(&mut self) -> Result<(), SubsystemError> {
-        if matches!(self.line().state, State::Lost(_)) {
-            // The run knows.
+        // Scratch instances stay as they are until the process ends: if one cannot be ended, that is found after the run.
+        if self.instance != 0 || matches!(self.line().state, State::Lost(_)) {
             return Ok(());
         }
         let finished = self.plain(Ask::Finish);
-        if self.instance != 0 {
-            return finished;
-        }
         let quit = match &finished {
             Err(SubsystemError::Lost(_)) => Ok(()),
             _ => self.line().quit(),
         };
         finished.and(quit)
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        let mut line = self.line();
-        if self.instance != 0 && matches!(line.state, State::Open) {
-            line.begin(Ask::Drop, self.instance);
-            // One that is lost has nothing to be dropped.
-            let _ = line.end(|_| Ok(()));
-        }
     }
 }

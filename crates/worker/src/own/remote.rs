@@ -288,13 +288,13 @@ impl Host {
         let said = self.said();
         self.kill();
         let seen = call.and_then(|image| Slot::of(image).under_way());
-        let time = seen.as_ref().filter(|call| call.is_step).map(|call| call.time);
+        let time = seen.as_ref().and_then(|call| call.time);
         let call = seen.map(|call| call.call.to_owned());
         let how = match call {
             Some(_) => format!("was under way when {how}{said}"),
             None => format!("{how}{said}"),
         };
-        Lost { loss: Loss::Unreachable, call, time, how }
+        unreachable(how, call, time)
     }
 
     /// What was said on stderr, as an addition to a message: empty or `: …`.
@@ -365,7 +365,7 @@ impl Link for Host {
     }
 
     fn garbled(&self, garbled: Garbled) -> Lost {
-        Lost { loss: Loss::Unreachable, call: None, time: None, how: format!("{} {garbled}", self.name) }
+        unreachable(format!("{} {garbled}", self.name), None, None)
     }
 }
 
@@ -432,6 +432,11 @@ fn greeting(from: &mut impl BufRead) -> Result<(), Silence> {
 fn shown(bytes: &[u8]) -> String {
     let text: String = String::from_utf8_lossy(bytes).chars().take(80).collect();
     format!("\"{}\"", powerbond::fmi::printable(text.trim_end()))
+}
+
+/// Whatever an FMU said there is lost with the host.
+fn unreachable(how: String, call: Option<String>, time: Option<f64>) -> Lost {
+    Lost { loss: Loss::Unreachable, call, time, how, said: String::new(), log: Vec::new() }
 }
 
 /// Keeps the last lines of stderr.

@@ -4,7 +4,6 @@ use super::link::VARIABLE;
 use super::mailbox::{End, Mailbox, Spin};
 use super::messages;
 use super::wire::{Garbled, Reader, Write};
-use crate::os;
 use powerbond::core::subsystem::{Inputs, Setup, Span, StateSnapshot, Subsystem, SubsystemError};
 use powerbond::fmi::{Fmu, Log, LogLine};
 use powerbond::system::{FmuJob, Job, Made};
@@ -43,11 +42,10 @@ pub(crate) enum Ask {
     ReadPacket,
     WritePacket,
     Finish,
-    Drop,
     Quit,
 }
 
-const ALL: [Ask; 29] = [
+const ALL: [Ask; 28] = [
     Ask::Make,
     Ask::Bind,
     Ask::Enter,
@@ -75,26 +73,29 @@ const ALL: [Ask; 29] = [
     Ask::ReadPacket,
     Ask::WritePacket,
     Ask::Finish,
-    Ask::Drop,
     Ask::Quit,
 ];
 
 /// Runs a subsystem for the process that started this one, until it is told to quit; the exit code. That process keeps its stdout for
 /// itself, and when it dies, this one is killed.
 pub(crate) fn serve() -> u8 {
-    let Some(mailbox) = mailbox() else {
+    let Some(mailbox) = Mailbox::from_parent(VARIABLE) else {
         eprintln!("error: this is for powerbond itself: it runs a subsystem in a process of its own");
         return 2;
     };
+    crate::worker::obey();
     powerbond::fmi::trace::install(mailbox.slots());
-    // Where stdout cannot be taken away, what FMUs print is lost: it leads nowhere.
-    let _ = powerbond::fmi::printed::divert();
+    let log = Mutex::new(mailbox.log());
+    powerbond::fmi::copy_log_to(move |line| log.lock().unwrap_or_else(PoisonError::into_inner).add(line));
+    // Where stdout cannot be listened to, what FMUs print is lost: nobody reads it.
+    let _ = powerbond::fmi::printed::adopt();
     let (mut spin, mut server) = (Spin::new(), Server::default());
     let (mut request, mut answer) = (Vec::new(), Vec::new());
     let wait = &mut || Ok::<(), Infallible>(());
     loop {
         let Ok(()) = mailbox.receive(End::Child, &mut request, &mut spin, wait);
         let goes_on = server.answer(&request, &mut answer);
+        mailbox.log().tell();
         let Ok(()) = mailbox.send(End::Child, &answer, &mut spin, wait);
         match goes_on {
             Ok(true) => {}
@@ -102,15 +103,6 @@ pub(crate) fn serve() -> u8 {
             Err(Garbled) => return 1,
         }
     }
-}
-
-fn mailbox() -> Option<&'static Mailbox> {
-    let value = std::env::var(VARIABLE).ok()?;
-    let (number, parent) = value.split_once(':')?;
-    if !os::die_with(parent.parse().ok()?) {
-        return None;
-    }
-    Some(os::attach::<Mailbox>(number.parse().ok()?).ok()?.keep())
 }
 
 struct Member {
@@ -273,7 +265,6 @@ impl Server {
             }
             Ask::WritePacket => simulator.write_packet(from.index()?, from.bytes()?)?,
             Ask::Finish => simulator.finish()?,
-            Ask::Drop => members[instance] = None,
         }
         Ok(())
     }

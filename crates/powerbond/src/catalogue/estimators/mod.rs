@@ -4,10 +4,12 @@ mod none;
 mod energy;
 mod predictor;
 mod jump;
+mod libcosim;
 mod richardson;
 
 pub use energy::{ENERGY, ENERGY_SCALE, ENERGY_TOLERANCE, Energy};
 pub use jump::{DEFAULT_TOLERANCE, FIRST_STEP, JUMP, Jump, SMALLEST_TOLERANCE, TOLERANCE};
+pub use libcosim::{LIBCOSIM, Libcosim};
 pub use none::{NONE, Off};
 pub use predictor::{PREDICTOR, Predictor};
 pub use richardson::{RICHARDSON, Richardson};
@@ -21,7 +23,7 @@ choice!(
     Estimator,
     Kind::Estimator,
     Option<Box<dyn ErrorEstimator>>,
-    [Off, Energy, Predictor, Jump, Richardson]
+    [Off, Energy, Predictor, Jump, Richardson, Libcosim]
 );
 
 impl Estimator {

@@ -108,11 +108,12 @@ macro_rules! each {
 
 /// An instance of an FMU of any version, with its state: a call that the state forbids is not made. After every call the
 /// floating-point mode is the default one. Dropping it frees the instance.
+#[repr(C)] // See [`crate::FmuSubsystem`].
 pub(crate) struct Calls {
-    instance: Instance,
     life: Lifecycle,
     /// Those of the environment, which lives as long: close at hand in every step.
     trace: Marks,
+    instance: Instance,
     /// It was said that it changes the floating-point mode.
     changes_mode: Cell<bool>,
 }

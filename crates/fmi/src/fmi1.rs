@@ -162,6 +162,7 @@ impl Api {
 }
 
 /// An instance.
+#[repr(C)] // See [`crate::FmuSubsystem`].
 pub(crate) struct Instance {
     component: Component,
     api: Arc<Api>,

@@ -29,6 +29,7 @@ use powerbond_core::subsystem::{
 use powerbond_core::time::resolution;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
+use std::mem::offset_of;
 use std::sync::Arc;
 
 /// FMUs are told a stop time this share of the run beyond its end: steps end there up to round-off only, the last one
@@ -61,7 +62,10 @@ impl Default for SecondSlot {
 /// Value references are gathered once, in `bind`; a step is then one call each for inputs, their derivatives where the
 /// FMU takes them, the step and the outputs, without allocation. A step that the FMU does not finish is given back to
 /// the engine if the engine keeps states; otherwise it is continued to its end, and the event shows in the statistics.
-#[repr(C, align(64))] // What a step touches is in the first cache lines: with many instances it is memory that costs.
+///
+/// What a plain step touches is in two cache lines, the head of `machine` and from `direct` to the head of `stepper`: with many instances
+/// it is memory that costs.
+#[repr(C, align(64))]
 pub struct FmuSubsystem {
     machine: Machine,
     /// A step of any length is one call for inputs, one to step and one for outputs.
@@ -93,6 +97,12 @@ pub struct FmuSubsystem {
     loaded: Arc<Loaded>,
     fmu: Fmu,
 }
+
+const _: () = {
+    let line = align_of::<FmuSubsystem>();
+    let last = offset_of!(FmuSubsystem, stepper) + offset_of!(Stepper, has_snapshots);
+    assert!(offset_of!(FmuSubsystem, direct) / line == last / line);
+};
 
 /// A column of ∂y/∂u: one input, all outputs that feed it through.
 #[derive(Default)]

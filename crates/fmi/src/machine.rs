@@ -15,13 +15,14 @@ const MAX_ITERATIONS: u32 = 1000;
 const UPDATE: &str = "fmi3UpdateDiscreteStates";
 
 /// An instance and what is known about its state.
+#[repr(C)] // See [`crate::FmuSubsystem`].
 pub(crate) struct Machine {
-    pub calls: Calls,
-    warnings: Cell<u64>,
     /// Steps until it is looked at again what they do to others.
     unseen: Cell<u32>,
     /// How many of the next steps are guarded.
     guarded: Cell<u32>,
+    pub calls: Calls,
+    warnings: Cell<u64>,
     /// Something was found to be changed by its steps: all of them are guarded.
     is_guarded: Cell<bool>,
     /// The FMU ended the simulation at an event.

@@ -88,14 +88,14 @@ pub(crate) struct Crossed {
 }
 
 /// What an instance needs to cross a span.
-#[repr(C)] // The first three are read in every step, the rest is not.
+#[repr(C)] // The first two are read in every step, the rest is not: see [`crate::FmuSubsystem`].
 pub(crate) struct Stepper {
-    /// The time of the kept state.
-    pub saved_time: f64,
     /// The engine keeps states: an unfinished step is given back to it instead of being continued with old inputs.
     pub engine_goes_back: bool,
     /// There are snapshots, which may be loaded at any time.
     pub has_snapshots: bool,
+    /// The time of the kept state.
+    pub saved_time: f64,
     pub event_mode: bool,
     /// The last step ended at an event that has not been handled: outputs are the limit from the left.
     pub pending: bool,

@@ -63,6 +63,7 @@ pub(crate) struct Request<'a> {
 }
 
 /// An instance.
+#[repr(C)] // See [`crate::FmuSubsystem`].
 pub(crate) struct Instance {
     handle: Handle,
     api: Arc<Api>,

@@ -6,7 +6,7 @@
 
 use crate::force_displacement::Star;
 use crate::quarter_car::{self, Split};
-use crate::reference::{Distance, Exact, Path, PowerError};
+use crate::reference::{Distance, Exact, Path, PowerError, Shared};
 use crate::verdict::{Dice, Files, Subject as Judged, accurate_star, random_case, subjects};
 use crate::{Models, Plan, Quantity, Source};
 use powerbond::core::observe::{Flow, Observer, StepReport};
@@ -14,9 +14,8 @@ use powerbond::core::step::StepView;
 use powerbond::models::nonlinear_oscillator;
 use powerbond::models::oscillator::{self, Case, DOUBLE, MULTIPLE};
 use powerbond::{Error, System};
-use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A benchmark system with its reference, made when first asked for.
 struct Subject {
@@ -24,9 +23,9 @@ struct Subject {
     files: Files,
     fine_step: f64,
     energy: f64,
-    reference: OnceCell<Rc<Path>>,
-    /// What was run already: several rows need the same runs.
-    known: RefCell<HashMap<String, Outcome>>,
+    reference: Shared<Arc<Path>>,
+    /// Runs by their files: several rows need the same ones.
+    runs: Mutex<HashMap<String, Arc<Shared<Outcome>>>>,
 }
 
 /// The monolithic solution of a subject, outputs in the order of the network.
@@ -98,15 +97,15 @@ fn with_parameters(file: &str, more: &str) -> String {
 }
 
 impl Subject {
-    fn all() -> Vec<Rc<Subject>> {
-        let one = |(name, subject, energy, _): (String, Rc<Judged>, f64, [f64; 4])| {
-            Rc::new(Subject {
+    fn all() -> Vec<Arc<Subject>> {
+        let one = |(name, subject, energy, _): (String, Arc<Judged>, f64, [f64; 4])| {
+            Arc::new(Subject {
                 name,
                 files: subject.files.clone(),
                 fine_step: subject.fine_step / 5.0,
                 energy,
-                reference: OnceCell::new(),
-                known: RefCell::default(),
+                reference: Shared::default(),
+                runs: Mutex::default(),
             })
         };
         subjects().into_iter().take(SYSTEMS).map(one).collect()
@@ -123,21 +122,23 @@ impl Subject {
         if let Some(exact) = monolithic(&self.name) {
             return Ok(exact);
         }
-        if self.reference.get().is_none() {
-            let file = self.file(Some(self.fine_step), "hold = 2\nrefresh = true\nstart = \"plain\"", "");
-            let _ = self.reference.set(Path::of(&file)?);
-        }
-        let path = self.reference.get().ok_or_else(|| Error::input(None, "no reference"))?;
+        let method = "hold = 2\nrefresh = true\nstart = \"plain\"";
+        let path = self.reference.get(|| Path::of(&self.file(Some(self.fine_step), method, "")))?;
         Ok(path.by_cubics(self.fine_step))
     }
 
     /// Runs a method; a run that fails is as wrong as can be.
     fn run(&self, models: &Models, step: Option<f64>, method: &str, class: &str) -> Result<Outcome, Error> {
         let file = self.file(step, method, class);
-        if let Some(known) = self.known.borrow().get(&file) {
-            return Ok(*known);
-        }
-        let mut assembled = models.assemble("default", &file)?;
+        let shared = {
+            let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+            runs.entry(file.clone()).or_default().clone()
+        };
+        shared.get(|| self.run_now(models, &file)).copied()
+    }
+
+    fn run_now(&self, models: &Models, file: &str) -> Result<Outcome, Error> {
+        let mut assembled = models.assemble("default", file)?;
         let n = assembled.names.outputs.len();
         let mut distance = Distance::new(self.exact()?, n);
         let outcome = assembled.run(&mut distance);
@@ -147,7 +148,6 @@ impl Subject {
             Err(Error::Accuracy(_) | Error::Model(_)) => f64::INFINITY,
             Err(other) => return Err(other),
         };
-        self.known.borrow_mut().insert(file, Outcome { steps, error });
         Ok(Outcome { steps, error })
     }
 
@@ -197,7 +197,7 @@ pub fn rows() -> Vec<Plan> {
         row(id, case, subject, move |models, subject| power(models, subject, steps, best))
     }));
     plans.extend(SEEDS.map(random));
-    let all = Rc::new(subjects);
+    let all = Arc::new(subjects);
     plans.push(Plan {
         id: "all".to_owned(),
         case: "all systems together".to_owned(),
@@ -209,8 +209,8 @@ pub fn rows() -> Vec<Plan> {
 fn row(
     id: String,
     case: String,
-    subject: &Rc<Subject>,
-    measure: impl Fn(&Models, &Subject) -> Result<Vec<Quantity>, Error> + 'static,
+    subject: &Arc<Subject>,
+    measure: impl Fn(&Models, &Subject) -> Result<Vec<Quantity>, Error> + Send + Sync + 'static,
 ) -> Plan {
     let subject = subject.clone();
     Plan { id, case, measure: Box::new(move |models| measure(models, &subject)) }
@@ -345,7 +345,7 @@ fn power(models: &Models, subject: &Subject, steps: f64, best: f64) -> Result<Ve
 }
 
 /// What holds for all systems together.
-fn together(models: &Models, subjects: &[Rc<Subject>]) -> Result<Vec<Quantity>, Error> {
+fn together(models: &Models, subjects: &[Arc<Subject>]) -> Result<Vec<Quantity>, Error> {
     let mut list = Vec::new();
     let (mut rising, mut all) = (0.0, Vec::new());
     let mut before = vec![f64::INFINITY; subjects.len()];

@@ -24,6 +24,10 @@ pub use report::{Beside, Check, Held, Quantity, Report, Row, Source, Verdict};
 
 use figure::Drawing;
 use powerbond::{Assembled, Error, System};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
 /// A set of rows from one source.
 pub struct Suite {
@@ -38,7 +42,7 @@ pub struct Suite {
 }
 
 /// Exchanges the models of a system for others that must behave the same, such as FMUs of them.
-pub type Exchange = Box<dyn Fn(System) -> Result<System, Error>>;
+pub type Exchange = Box<dyn Fn(System) -> Result<System, Error> + Send + Sync>;
 
 /// What the systems of rows are made of: the built-in models, or what they are exchanged for.
 struct Models {
@@ -61,7 +65,7 @@ impl Models {
 }
 
 /// Measures a row.
-type Measure = Box<dyn Fn(&Models) -> Result<Vec<Quantity>, Error>>;
+type Measure = Box<dyn Fn(&Models) -> Result<Vec<Quantity>, Error> + Send + Sync>;
 
 /// A row that is still to be measured.
 struct Plan {
@@ -143,12 +147,14 @@ impl Suite {
         mut each: impl FnMut(&Figure) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let models = Models { exchange };
-        for drawing in self.drawings.iter().filter(|d| only.is_none_or(|part| d.id.contains(part))) {
+        let chosen: Vec<&Drawing> =
+            self.drawings.iter().filter(|d| only.is_none_or(|part| d.id.contains(part))).collect();
+        let draw = |drawing: &&Drawing| {
             let mut figure = (drawing.draw)(&models)?;
             (figure.id, figure.suite) = (drawing.id, self.name);
-            each(&figure)?;
-        }
-        Ok(())
+            Ok(figure)
+        };
+        on_all_cores(&chosen, draw, |figure| each(&figure))
     }
 
     /// Measures every row whose id contains `only`; `progress` hears of each row as it is done.
@@ -164,22 +170,59 @@ impl Suite {
         mut progress: impl FnMut(&Row),
     ) -> Result<Report, Error> {
         let models = Models { exchange };
+        let mut plans = (self.rows)();
+        plans.retain(|plan| only.is_none_or(|part| plan.id.contains(part)));
+        let measure = |plan: &Plan| {
+            let (quantities, failure) = match (plan.measure)(&models) {
+                Ok(quantities) => (quantities, None),
+                // A run that fails is a row that fails: the others tell the rest.
+                Err(error @ (Error::Accuracy(_) | Error::Model(_))) => (Vec::new(), Some(error.to_string())),
+                Err(other) => return Err(other),
+            };
+            Ok(Row { id: plan.id.clone(), case: plan.case.clone(), quantities, failure })
+        };
         let mut rows = Vec::new();
-        for plan in (self.rows)() {
-            if only.is_none_or(|part| plan.id.contains(part)) {
-                let (quantities, failure) = match (plan.measure)(&models) {
-                    Ok(quantities) => (quantities, None),
-                    // A run that fails is a row that fails: the others tell the rest.
-                    Err(error @ (Error::Accuracy(_) | Error::Model(_))) => {
-                        (Vec::new(), Some(error.to_string()))
-                    }
-                    Err(other) => return Err(other),
-                };
-                let row = Row { id: plan.id, case: plan.case, quantities, failure };
-                progress(&row);
-                rows.push(row);
-            }
-        }
+        on_all_cores(&plans, measure, |row| {
+            progress(&row);
+            rows.push(row);
+            Ok(())
+        })?;
         Ok(Report::new(self.name, rows))
     }
+}
+
+/// Does all `jobs`, some at a time, and hands over what they come to in their order, each as soon as those before it are done.
+fn on_all_cores<J: Sync, R: Send>(
+    jobs: &[J],
+    work: impl Fn(&J) -> Result<R, Error> + Sync,
+    mut each: impl FnMut(R) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let next = AtomicUsize::new(0);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..cores.min(jobs.len()) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                while let Some((k, job)) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|k| Some((k, jobs.get(k)?)))
+                {
+                    // Where an error ended it all, nobody receives any more.
+                    if sender.send((k, work(job))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let (mut early, mut wanted) = (BTreeMap::new(), 0);
+        for (k, result) in receiver {
+            early.insert(k, result);
+            while let Some(result) = early.remove(&wanted) {
+                each(result?)?;
+                wanted += 1;
+            }
+        }
+        Ok(())
+    })
 }

@@ -3,7 +3,7 @@
 use powerbond::core::observe::{EventView, Flow, Observer, StartView, StepReport};
 use powerbond::core::step::StepView;
 use powerbond::{Error, System};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The exact outputs at a time, which never goes back; outputs in the order of the network. At a discontinuity they are the
 /// limits from the left, as at the end of a step.
@@ -18,15 +18,15 @@ pub struct Path {
 
 impl Path {
     /// Runs a system file. It is always made of the built-in models: what they are exchanged for may follow no derivatives.
-    pub fn of(file: &str) -> Result<Rc<Self>, Error> {
+    pub fn of(file: &str) -> Result<Arc<Self>, Error> {
         let mut assembled = System::parse("reference", file)?.assemble()?;
         let mut path = Path::default();
         assembled.run(&mut path)?;
-        Ok(Rc::new(path))
+        Ok(Arc::new(path))
     }
 
     /// The line between the two points around `t`.
-    pub fn by_lines(self: &Rc<Self>) -> Exact {
+    pub fn by_lines(self: &Arc<Self>) -> Exact {
         let (path, mut at) = (self.clone(), 0);
         Box::new(move |t, y| {
             let times = &path.times;
@@ -43,7 +43,7 @@ impl Path {
 
     /// The cubic through the four points around `t`, if all steps were `step` long, the first one began at 0 and nothing
     /// jumped.
-    pub fn by_cubics(self: &Rc<Self>, step: f64) -> Exact {
+    pub fn by_cubics(self: &Arc<Self>, step: f64) -> Exact {
         let path = self.clone();
         debug_assert!(path.times.windows(2).all(|w| w[0] < w[1]), "cubics know no discontinuities");
         Box::new(move |t, y| {
@@ -85,6 +85,33 @@ impl Observer for Path {
         self.times.push(event.t);
         self.values.iter_mut().zip(event.outputs).for_each(|(list, y)| list.push(*y));
         Flow::Continue
+    }
+}
+
+/// What several rows share: made by the first one that asks, while the others wait for it.
+pub struct Shared<T> {
+    made: OnceLock<T>,
+    making: Mutex<()>,
+}
+
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        Shared { made: OnceLock::new(), making: Mutex::default() }
+    }
+}
+
+impl<T> Shared<T> {
+    /// What was made, or what `make` makes now. After an error the next one who asks tries again.
+    pub fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+        if let Some(made) = self.made.get() {
+            return Ok(made);
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = match self.made.get() {
+            Some(_) => None,
+            None => Some(make()?),
+        };
+        Ok(self.made.get_or_init(|| made.expect("it is made under the lock")))
     }
 }
 

@@ -7,15 +7,14 @@
 
 use crate::force_displacement::Star;
 use crate::quarter_car::{Case as QuarterCar, Split};
-use crate::reference::{Distance, Path};
+use crate::reference::{Distance, Path, Shared};
 use crate::{Models, Plan, Quantity, Source};
 use powerbond::Error;
 use powerbond::core::observe::verdict::{VerdictLimits, Word};
 use powerbond::models::oscillator::{Body, Case, DOUBLE, MULTIPLE};
 use powerbond::models::{nonlinear_oscillator, pendula};
-use std::cell::OnceCell;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Larger errors are never trustworthy, smaller ones never unreliable.
 const BAD: f64 = 0.05;
@@ -23,13 +22,13 @@ const GOOD: f64 = 0.005;
 const TINY: f64 = 0.001;
 
 /// A system file for a step and a `[method]` block.
-pub(super) type Files = Rc<dyn Fn(f64, &str) -> String>;
+pub(super) type Files = Arc<dyn Fn(f64, &str) -> String + Send + Sync>;
 
 /// A benchmark system with its reference, made when first asked for.
 pub(super) struct Subject {
     pub files: Files,
     pub fine_step: f64,
-    reference: OnceCell<Rc<Path>>,
+    reference: Shared<Arc<Path>>,
 }
 
 /// What a run came to.
@@ -41,16 +40,12 @@ struct Judged {
 }
 
 impl Subject {
-    fn new(fine_step: f64, files: impl Fn(f64, &str) -> String + 'static) -> Rc<Self> {
-        Rc::new(Subject { files: Rc::new(files), fine_step, reference: OnceCell::new() })
+    fn new(fine_step: f64, files: impl Fn(f64, &str) -> String + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Subject { files: Arc::new(files), fine_step, reference: Shared::default() })
     }
 
-    fn reference(&self) -> Result<&Rc<Path>, Error> {
-        if self.reference.get().is_none() {
-            let file = (self.files)(self.fine_step, "hold = 2\nrefresh = true");
-            let _ = self.reference.set(Path::of(&file)?);
-        }
-        self.reference.get().ok_or_else(|| Error::input(None, "no reference"))
+    fn reference(&self) -> Result<&Arc<Path>, Error> {
+        self.reference.get(|| Path::of(&(self.files)(self.fine_step, "hold = 2\nrefresh = true")))
     }
 
     /// Runs it; a run that fails is as wrong as can be.
@@ -139,7 +134,7 @@ pub(super) fn accurate_star(star: Star) -> impl Fn(f64, &str) -> String {
 }
 
 /// All systems: name, energy scale, steps to judge. Every other one, from the first on, is for choosing the limits.
-pub(super) fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
+pub(super) fn subjects() -> Vec<(String, Arc<Subject>, f64, [f64; 4])> {
     let mut list = Vec::new();
     let steps = [2e-4, 1e-3, 5e-3, 2e-2];
     for (split, name) in [(Split::R1, "r1"), (Split::R2, "r2")] {
@@ -185,26 +180,22 @@ pub(super) fn subjects() -> Vec<(String, Rc<Subject>, f64, [f64; 4])> {
 struct Run {
     id: String,
     case: String,
-    subject: Rc<Subject>,
+    subject: Arc<Subject>,
     method: String,
     step: f64,
     /// It is of the half that the limits are chosen by.
     choosing: bool,
-    judged: OnceCell<Judged>,
+    judged: Shared<Judged>,
 }
 
 impl Run {
     fn judged(&self, models: &Models) -> Result<Judged, Error> {
-        if let Some(judged) = self.judged.get() {
-            return Ok(*judged);
-        }
-        let judged = self.subject.judge(models, self.step, &self.method)?;
-        Ok(*self.judged.get_or_init(|| judged))
+        self.judged.get(|| self.subject.judge(models, self.step, &self.method)).copied()
     }
 }
 
 /// All runs of all systems.
-fn runs() -> Rc<Vec<Run>> {
+fn runs() -> Arc<Vec<Run>> {
     let mut list = Vec::new();
     for (place, (name, subject, energy, steps)) in subjects().into_iter().enumerate() {
         // Where motion alone is exchanged there is no bond, and no energy to steer by; the energy correction is for
@@ -223,12 +214,12 @@ fn runs() -> Rc<Vec<Run>> {
                     method: block.clone(),
                     step,
                     choosing: place % 2 == 0,
-                    judged: OnceCell::new(),
+                    judged: Shared::default(),
                 });
             }
         }
     }
-    Rc::new(list)
+    Arc::new(list)
 }
 
 /// All rows of the suite.
@@ -253,7 +244,7 @@ pub fn rows() -> Vec<Plan> {
         let case = "every other benchmark system, all methods and steps".to_owned();
         plans.push(Plan { id: id.to_owned(), case, measure: Box::new(measure) });
     }
-    let random = Rc::new(KINDS.map(|_| OnceCell::new()));
+    let random = Arc::new(KINDS.map(|_| Drawn::default()));
     for (k, (name, _, systems)) in KINDS.into_iter().enumerate() {
         let case = format!("{} random systems", systems.end - systems.start);
         let random = random.clone();
@@ -394,7 +385,7 @@ pub(super) fn random_case(dice: &mut Dice, givers: u32) -> (Case, f64) {
 fn swinging(case: &Case, omega: f64, rates: (u32, u32)) -> (Files, f64) {
     let stop = 20.0 * std::f64::consts::TAU / omega;
     let star = Star { rates, stop, ..Star::oscillator(case) };
-    (Rc::new(accurate_star(star)), omega)
+    (Arc::new(accurate_star(star)), omega)
 }
 
 pub(super) fn random_oscillator(dice: &mut Dice) -> (Files, f64) {
@@ -431,11 +422,11 @@ pub(super) fn random_quarter_car(dice: &mut Dice) -> (Files, f64) {
             .replace(" stiffness = 15000", &format!(" stiffness = {stiffness}"))
             .replace("damping = 1000", &format!("damping = {damping}"))
     };
-    (Rc::new(files), omega)
+    (Arc::new(files), omega)
 }
 
 /// Runs of the random systems of a kind by method, made when first asked for.
-type Drawn = OnceCell<Vec<(&'static str, Judged)>>;
+type Drawn = Shared<Vec<(&'static str, Judged)>>;
 
 /// The random systems of the k-th kind, each run with all methods, at a random step each.
 fn drawn<'a>(
@@ -443,13 +434,13 @@ fn drawn<'a>(
     k: usize,
     kinds: &'a [Drawn; KINDS.len()],
 ) -> Result<&'a [(&'static str, Judged)], Error> {
-    if kinds[k].get().is_none() {
+    let draw = || {
         let (_, draw, systems) = &KINDS[k];
         let mut list = Vec::new();
         for seed in systems.clone() {
             let mut dice = Dice::new(0, seed);
             let (files, omega) = draw(&mut dice);
-            let subject = Subject { files, fine_step: 1.5e-3 / omega, reference: OnceCell::new() };
+            let subject = Subject { files, fine_step: 1.5e-3 / omega, reference: Shared::default() };
             // The energy correction is for forces that follow positions; these cars exchange velocities.
             let known = |m: &str| !m.starts_with("ecco") && m != "energy-correction";
             for (method, block) in methods(1.0).into_iter().filter(|(m, _)| known(m)) {
@@ -457,9 +448,9 @@ fn drawn<'a>(
                 list.push((method, subject.judge(models, step, &block)?));
             }
         }
-        let _ = kinds[k].set(list);
-    }
-    kinds[k].get().map(Vec::as_slice).ok_or_else(|| Error::input(None, "no random systems"))
+        Ok(list)
+    };
+    kinds[k].get(draw).map(Vec::as_slice)
 }
 
 /// How words and true errors go together.

@@ -7,9 +7,9 @@ use powerbond::models::{self, Capability, ParameterValue};
 use powerbond::system::{FmuOptions, SimulatorSpec, SubsystemSpec};
 use powerbond_bench::{Exchange, Suite};
 use powerbond_export::{Export, FmiVersion};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 /// The folder of the FMUs, which goes with it.
 pub struct Fmus {
@@ -39,15 +39,16 @@ impl Fmus {
     /// Exchanges every built-in model of a system for its FMU.
     pub fn exchange(&self) -> Exchange {
         let (folder, version) = (self.folder.path().to_owned(), self.version);
-        let written: RefCell<BTreeMap<String, PathBuf>> = RefCell::default();
+        let written: Mutex<BTreeMap<String, PathBuf>> = Mutex::default();
         Box::new(move |mut system| {
+            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
             for spec in &mut system.subsystems {
                 let SimulatorSpec::Model(name) = spec.simulator.clone() else { continue };
                 let given = abilities(spec);
                 let no = ParameterValue::Text("no".to_owned());
                 let whole_steps = given.iter().any(|(name, value)| name == "sub_steps" && *value == no);
                 let key = format!("{} {given:?}", name.value);
-                let known = written.borrow().get(&key).cloned();
+                let known = written.get(&key).cloned();
                 let path = match known {
                     Some(path) => path,
                     None => {
@@ -56,13 +57,13 @@ impl Fmus {
                         let model = models::find(&name.value).ok_or_else(missing)?;
                         let export = Export::new(model, version, &given).map_err(explain)?;
                         let name = export.file_name();
-                        let count = written.borrow().len();
+                        let count = written.len();
                         let path = match folder.join(&name) {
                             path if path.exists() => folder.join(format!("{count}_{name}")),
                             path => path,
                         };
                         export.write(&library().map_err(explain)?, &path).map_err(explain)?;
-                        written.borrow_mut().insert(key, path.clone());
+                        written.insert(key, path.clone());
                         path
                     }
                 };

@@ -226,3 +226,56 @@ fn on_all_cores<J: Sync, R: Send>(
         Ok(())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::Shared;
+    use std::time::Duration;
+
+    #[test]
+    fn results_come_in_order_whichever_job_is_done_first() {
+        let jobs: Vec<u64> = (0..40).collect();
+        let slow = |k: &u64| {
+            thread::sleep(Duration::from_millis(if k % 7 == 0 { 5 } else { 0 }));
+            Ok(*k)
+        };
+        let mut seen = Vec::new();
+        on_all_cores(&jobs, slow, |k| {
+            seen.push(k);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, jobs);
+    }
+
+    #[test]
+    fn the_first_error_in_order_ends_it_whichever_comes_first() {
+        let fails = |k: &u64| {
+            thread::sleep(Duration::from_millis(if *k == 3 { 20 } else { 0 }));
+            if *k < 3 { Ok(*k) } else { Err(Error::input(None, format!("job {k}"))) }
+        };
+        let mut seen = Vec::new();
+        let jobs: Vec<u64> = (0..10).collect();
+        let ended = on_all_cores(&jobs, fails, |k| {
+            seen.push(k);
+            Ok(())
+        });
+        assert!(ended.unwrap_err().to_string().contains("job 3"));
+        assert_eq!(seen, [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_is_shared_is_made_once_and_tried_again_after_an_error() {
+        let (shared, made) = (Shared::default(), AtomicUsize::new(0));
+        assert!(shared.get(|| Err::<usize, _>(Error::input(None, "no"))).is_err());
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    shared.get(|| Ok(made.fetch_add(1, Ordering::Relaxed))).map(|k| assert_eq!(*k, 0))
+                });
+            }
+        });
+        assert_eq!(made.into_inner(), 1);
+    }
+}

@@ -21,7 +21,7 @@ use powerbond::Error;
 fn plan(
     id: impl Into<String>,
     case: impl Into<String>,
-    measure: impl Fn(&Models) -> Result<Vec<Quantity>, Error> + 'static,
+    measure: impl Fn(&Models) -> Result<Vec<Quantity>, Error> + Send + Sync + 'static,
 ) -> Plan {
     Plan { id: id.into(), case: case.into(), measure: Box::new(measure) }
 }

@@ -4,7 +4,7 @@ use crate::black_box::{BlackBox, Layout, Progress, TIME_IS_UP};
 use crate::blame::{Suspects, how};
 use crate::program::this_program;
 use crate::words::{Words, is_its_own, last_of};
-use crate::worker::{NO_SCRATCH, Report, VARIABLE};
+use crate::worker::{NO_SCRATCH, NO_TRIAL, Report, VARIABLE};
 use crate::{os, rows};
 use powerbond::fmi::printed::PRINTED;
 use powerbond::fmi::trace::UnderWay;
@@ -391,12 +391,11 @@ impl Watch {
     /// How a scratch instance ended the worker before the run had begun, if that is what happened.
     fn tried(&self, status: ExitStatus, killed: Option<&Killed>) -> Option<String> {
         let black_box = &self.black_box;
-        if !black_box.is_intact()
-            || self.is_over
-            || black_box.folder().is_some()
-            || black_box.report().is_some()
-        {
+        if !black_box.is_intact() || self.is_over || black_box.folder().is_some() {
             return None;
+        }
+        if let Some((code, _, why)) = black_box.report() {
+            return (code == NO_TRIAL).then_some(why);
         }
         let suspects = self.suspects();
         if suspects.0.is_empty() || !suspects.0.iter().all(|call| call.is_of_scratch) {
@@ -552,13 +551,17 @@ impl Watch {
             message += &format!("; its last messages: {words}");
         }
         let cure = match who.0.is_empty() {
-            true => "`--in-process` runs without a worker, for a debugger",
+            true => format!(
+                "An FMU may have written over memory of the engine before, or a thread of one crashed. {ONE_BY_ONE}; \
+                 `--in-process` runs without a worker, for a debugger"
+            ),
             false => {
-                "The fault is in the FMU: `--in-process` runs it under a debugger; its messages are shown by `-v`"
+                "The fault is in the FMU: `--in-process` runs it under a debugger; its messages are shown by \
+                      `-v`"
+                    .to_owned()
             }
         };
-        let failure =
-            Failure { cure: Some(cure.to_owned()), status: Some(how), ..who.blame(Failure::new(message)) };
+        let failure = Failure { cure: Some(cure), status: Some(how), ..who.blame(Failure::new(message)) };
         Error::Crash(Box::new(failure))
     }
 }

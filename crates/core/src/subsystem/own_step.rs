@@ -350,6 +350,8 @@ pub struct OwnStepProbe {
     governor: Option<Governor>,
     probes: bool,
     slot: Slot,
+    /// A probe could not be taken back: the state is lost.
+    astray: Option<SubsystemError>,
     /// Inputs of parts of a step.
     value: Vec<f64>,
     slope: Vec<f64>,
@@ -379,6 +381,7 @@ impl OwnStepProbe {
             governor,
             probes,
             slot: Slot::Free,
+            astray: None,
             value: none(),
             slope: none(),
             one: none(),
@@ -449,7 +452,7 @@ impl OwnStepProbe {
                 2 => &mut self.two,
                 _ => &mut self.four,
             } = y;
-            self.inner.restore()?;
+            self.go_back()?;
             // A step with an event says nothing about the integration.
             sound &= crossed?.is_uneventful(span);
         }
@@ -469,9 +472,9 @@ impl OwnStepProbe {
         self.inner.advance(span, u, y)
     }
 
-    /// Back to what was saved.
+    /// Back to what was saved, or the next step fails: it would begin elsewhere.
     pub(super) fn go_back(&mut self) -> Result<(), SubsystemError> {
-        self.inner.restore()
+        self.inner.restore().inspect_err(|error| self.astray = Some(error.clone()))
     }
 
     /// Tries how the subsystem answers to one of its inputs, if it is time to.
@@ -489,7 +492,7 @@ impl OwnStepProbe {
             self.inner.release();
         }
         sums.extra += 4;
-        // The real step is made from the same state, or fails with a reason of its own.
+        // The real step is made from the same state, or fails.
         sums.answers.over |= tried.is_err();
     }
 
@@ -620,8 +623,11 @@ impl Wrapper for OwnStepProbe {
     }
 
     fn save(&mut self) -> Result<(), SubsystemError> {
+        // Where that fails, what was saved before is not where the next step begins.
+        self.slot = Slot::Free;
+        self.inner.save()?;
         self.slot = Slot::Current;
-        self.inner.save()
+        Ok(())
     }
 
     fn restore(&mut self) -> Result<(), SubsystemError> {
@@ -676,12 +682,15 @@ impl OwnStepProbe {
             match self.try_finer(span, n, u, first, quarters) {
                 Ok(compared) => sound = compared,
                 Err(error) => {
-                    // The real step is made from the same state, or fails with a reason of its own.
+                    // The real step is made from the same state, or fails.
                     self.probes = false;
                     sums.failed = Some(error.to_string());
                 }
             }
             sums.extra += u64::from(n) * (2 + u64::from(first) + 4 * u64::from(quarters));
+        }
+        if let Some(error) = self.astray.take() {
+            return Err(error);
         }
         let advance = self.cross(span, n, u, y)?;
         if self.slot == Slot::Current {

@@ -743,6 +743,9 @@ mod tests {
         saved: f64,
         /// What a restore adds.
         slip: f64,
+        t: f64,
+        /// From here on saving, and from there on restoring, fails.
+        fails: [f64; 2],
     }
 
     impl Decay {
@@ -768,7 +771,7 @@ mod tests {
                 feed_through: FeedThrough::Declared(Vec::new()),
                 capabilities,
             };
-            Decay { info, steps, x: 1.0, saved: 0.0, slip: 0.0 }
+            Decay { info, steps, x: 1.0, saved: 0.0, slip: 0.0, t: 0.0, fails: [f64::INFINITY; 2] }
         }
     }
 
@@ -792,16 +795,23 @@ mod tests {
                 None => self.x = u.value[0] + (self.x - u.value[0]) * (-span.h).exp(),
             }
             y[0] = self.x;
+            self.t = span.end;
             Ok(Advance::whole(span))
         }
         fn probe(&mut self, _: &mut [f64]) -> Result<(), SubsystemError> {
             Ok(())
         }
         fn save(&mut self) -> Result<(), SubsystemError> {
+            if self.t > self.fails[0] {
+                return Err(SubsystemError::Infeasible { message: "not saved".to_owned() });
+            }
             self.saved = self.x;
             Ok(())
         }
         fn restore(&mut self) -> Result<(), SubsystemError> {
+            if self.t > self.fails[1] {
+                return Err(SubsystemError::Infeasible { message: "not restored".to_owned() });
+            }
             self.x = self.saved + self.slip;
             Ok(())
         }
@@ -899,6 +909,43 @@ mod tests {
             (0..steps).map(|k| ((1.0 - h).powi(k + 1) - (-h * f64::from(k + 1)).exp()).powi(2)).collect();
         let truth = mean(&errors).sqrt() / spread;
         assert!(own.estimate > 0.5 * truth && own.estimate < 3.0 * truth, "{own:?}, true {truth}");
+    }
+
+    /// After a state that the engine could not save, probes went back to an older one. Expected: Euler's (1 − h)ⁿ.
+    #[test]
+    fn what_could_not_be_saved_is_not_gone_back_to() {
+        let inner = Decay { fails: [1.0, f64::INFINITY], ..Decay::new(Some(1)) };
+        let (mut probe, _) = OwnStepProbe::new(Box::new(inner), None);
+        Subsystem::bind(&mut probe, &Binding { inputs: vec![0], outputs: vec![1], ..Binding::default() })
+            .unwrap();
+        let (mut y, h) = ([0.0], 0.005);
+        for k in 0..800 {
+            assert_eq!(Subsystem::save(&mut probe).is_ok(), k <= 200, "step {k}");
+            let span = Span::new(f64::from(k) * h, h);
+            Subsystem::advance(&mut probe, span, Inputs::constant(&[0.0]), &mut y).unwrap();
+            assert!((y[0] - (1.0 - h).powi(k + 1)).abs() < 1e-12, "step {k}: {}", y[0]);
+        }
+    }
+
+    /// A probe that could not be taken back left the state where it had led to, and the run went on from there.
+    #[test]
+    fn a_probe_that_cannot_be_taken_back_is_an_error_of_the_step() {
+        let inner = Decay { fails: [f64::INFINITY, 1.0], ..Decay::new(Some(1)) };
+        let (mut probe, _) = OwnStepProbe::new(Box::new(inner), None);
+        Subsystem::bind(&mut probe, &Binding { inputs: vec![0], outputs: vec![1], ..Binding::default() })
+            .unwrap();
+        let (mut y, h) = ([0.0], 0.005);
+        let failed = (0..800).find_map(|k| {
+            let span = Span::new(f64::from(k) * h, h);
+            let made = Subsystem::advance(&mut probe, span, Inputs::constant(&[0.0]), &mut y);
+            made.is_ok().then(|| assert!((y[0] - (1.0 - h).powi(k + 1)).abs() < 1e-12, "step {k}: {}", y[0]));
+            made.err().map(|error| (k, error.to_string()))
+        });
+        // Every 50th step is probed, and answers to inputs between them.
+        assert!(
+            failed.as_ref().is_some_and(|(k, why)| (200..=250).contains(k) && why == "not restored"),
+            "{failed:?}"
+        );
     }
 
     /// What the engine saved is what it gets back, whatever was probed in between.

@@ -151,7 +151,8 @@ pub fn supervise(
         watch_over(arguments.iter().cloned(), manner, limits, listener)
     };
     let (watch, status, killed) = once(environment.clone(), limits)?;
-    let Some(why) = watch.tried(status, killed.as_ref()) else { return Ok(watch.end(status, killed)) };
+    let tried = watch.tried(killed.as_ref().map_or(Ok(status), Err));
+    let Some(why) = tried else { return Ok(watch.end(status, killed)) };
     let environment = environment.into_iter().chain([(NO_SCRATCH, why.into())]).collect();
     let run = limits.run.map(|limit| limit.saturating_sub(begun.elapsed()));
     let (watch, status, killed) = once(environment, Limits { run, ..limits })?;
@@ -170,6 +171,7 @@ fn watch_over(
     black_box.seal();
     if manner.words.is_some() {
         black_box.set_words();
+        black_box.set_retries();
     }
     os::adopt_orphans();
     let mut command = this_program();
@@ -190,6 +192,7 @@ fn watch_over(
     let mut watch = Watch { begun, passes_signals: manner.passes_signals, ..Watch::new(black_box, limits) };
     let mut killed = None;
     let mut noticed = false;
+    let mut damaged = None;
     let status = loop {
         match is_gone.recv_timeout(TICK) {
             Ok(status) => break status?,
@@ -199,7 +202,10 @@ fn watch_over(
             Err(RecvTimeoutError::Timeout) => {}
         }
         if !black_box.is_intact() {
-            os::kill_group(id);
+            // The worker sees it, too, and has a moment to end where it is.
+            if damaged.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                os::kill_group(id);
+            }
             continue;
         }
         if let Some(folder) = watch.folder.is_none().then(|| black_box.folder()).flatten() {
@@ -389,9 +395,9 @@ impl Watch {
     }
 
     /// How a scratch instance ended the worker before the run had begun, if that is what happened.
-    fn tried(&self, status: ExitStatus, killed: Option<&Killed>) -> Option<String> {
+    pub fn tried(&self, ended: Result<ExitStatus, &Killed>) -> Option<String> {
         let black_box = &self.black_box;
-        if !black_box.is_intact() || self.is_over || black_box.folder().is_some() {
+        if !black_box.is_intact() || self.is_over || !black_box.may_retry() {
             return None;
         }
         if let Some((code, _, why)) = black_box.report() {
@@ -402,12 +408,12 @@ impl Watch {
             return None;
         }
         let who = suspects.text("");
-        match killed {
-            None => Some(format!("{who} of a scratch instance {} before the run", how(status))),
-            Some(Killed::Hung(_)) => {
+        match ended {
+            Ok(status) => Some(format!("{who} of a scratch instance {} before the run", how(status))),
+            Err(Killed::Hung(_)) => {
                 Some(format!("{who} of a scratch instance did not return before the run"))
             }
-            Some(Killed::TooLarge(_) | Killed::Signal(_)) => None,
+            Err(Killed::TooLarge(_) | Killed::Signal(_)) => None,
         }
     }
 

@@ -30,8 +30,7 @@ static HERE: OnceLock<BlackBox> = OnceLock::new();
 /// A scratch instance in a process of its own was lost. Before the run this ends the worker, as it would have if it had been in its
 /// process: the supervisor starts another one, which makes no scratch instances.
 pub(crate) fn lost_a_scratch_instance(why: &str) {
-    let begins = |black_box: &&BlackBox| black_box.has_words() && black_box.folder().is_none();
-    if let Some(black_box) = HERE.get().filter(begins) {
+    if let Some(black_box) = HERE.get().filter(|black_box| black_box.may_retry()) {
         black_box.set_report(NO_TRIAL, "", why);
         std::process::exit(NO_TRIAL.into());
     }
@@ -122,11 +121,11 @@ impl Observer for Worker {
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
         let norm = report.estimates.first().map(|e| e.norm);
         self.black_box.advance(step.span.end, step.span.h, norm, report.number);
-        if self.black_box.wanted_stop() != 0 { Flow::Stop } else { Flow::Continue }
+        if self.interrupted() { Flow::Stop } else { Flow::Continue }
     }
 
     fn interrupted(&self) -> bool {
-        self.black_box.wanted_stop() != 0
+        self.black_box.wanted_stop() != 0 || !self.black_box.is_intact()
     }
 }
 

@@ -258,7 +258,7 @@ pub fn attend(
 }
 
 /// What worker and supervisor share was written over.
-fn damage() -> Error {
+pub(crate) fn damage() -> Error {
     let message =
         "an FMU wrote over memory of the engine: results up to there may be damaged and are not complete";
     Error::Crash(Box::new(Failure { cure: Some(ONE_BY_ONE.to_owned()), ..Failure::new(message) }))

@@ -253,11 +253,7 @@ impl Fault {
         // Without files rows are still computed, and kept.
         let (kept, without_files) =
             (lab.results().column("time").len(), matches!(self.fault, 12 | 13 | 32 | 37));
-        assert!(
-            kept == self.rows || without_files && kept > self.rows,
-            "{what}: {kept} rows, {}",
-            ran.err
-        );
+        assert!(kept == self.rows || without_files && kept > self.rows, "{what}: {kept} rows, {}", ran.err);
         assert_eq!(lab.summary()["outcome"] == "finished", self.code == 0, "{what}");
     }
 }

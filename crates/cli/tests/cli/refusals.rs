@@ -104,24 +104,15 @@ fn warnings_of_functions_are_warnings_of_the_run() {
 }
 
 /// A slave of FMI 1 that is tried out is made twice where its inputs move: the second one counted as that of the run, so that its crash
-/// left no results. In a process of its own every scratch instance did.
+/// left no results. In a process of its own, and in sweeps and runs from Python, every scratch instance did.
 #[test]
 fn scratch_instances_cost_no_run() {
     for place in ["initialize", "step", "terminate", "free"] {
-        for process in ["", OWN] {
-            let lab =
-                Lab::with(&SYSTEM.replace("METHOD", "").replace("STEP", STEP).replace("PROCESS", process));
-            let system = std::fs::read_to_string(lab.dir.join("system.toml")).unwrap();
-            lab.write(
-                "system.toml",
-                system.replace("parameters = { mode = MODE }\noptions = { events = EVENTS }\n", ""),
-            );
-            lab.place("integrator3", "healthy");
-            lab.place("trap1", "refuses");
-            std::fs::create_dir(lab.dir.join("tmp")).unwrap();
-            let mut command = lab.command(&["run", "system.toml", "--output-dir", "out"]);
-            let ran =
-                Ran::new(command.env("TMPDIR", lab.dir.join("tmp")).env("TRAP1", place).output().unwrap());
+        // In a process of their own scratch instances are freed without being terminated.
+        let processes = if place == "terminate" { &[""][..] } else { &["", OWN] };
+        for process in processes {
+            let lab = with_trap_in_second_instances(process);
+            let ran = run_with_trap(&lab, place, &["run", "system.toml", "--output-dir", "out"]);
             assert_eq!(ran.code, 0, "{place}, `{process}`: {}", ran.err);
             assert_eq!(lab.results().column("time").len(), 11, "{place}, `{process}`: {}", ran.err);
             let told = "of a scratch instance crashed with SIGSEGV";
@@ -129,4 +120,24 @@ fn scratch_instances_cost_no_run() {
             assert_eq!(std::fs::read_dir(lab.dir.join("tmp")).unwrap().count(), 0, "temporary folders");
         }
     }
+    let lab = with_trap_in_second_instances("");
+    let plan = "system = \"system.toml\"\n[parameters]\nbefore.k = [1.0, 2.0]\n[outputs]\nlast = \"final(trap.x)\"\n";
+    lab.write("plan.toml", plan);
+    let ran = run_with_trap(&lab, "step", &["sweep", "plan.toml", "--workers", "1"]);
+    assert!(ran.code == 0 && ran.out.contains("2 of 2: 2 ok"), "{}{}", ran.out, ran.err);
+}
+
+fn with_trap_in_second_instances(process: &str) -> Lab {
+    let of_refuses = "parameters = { mode = MODE }\noptions = { events = EVENTS }\n";
+    let system = SYSTEM.replace(of_refuses, "").replace("METHOD", "").replace("STEP", STEP);
+    let lab = Lab::with(&system.replace("PROCESS", process));
+    lab.place("integrator3", "healthy");
+    lab.place("trap1", "refuses");
+    std::fs::create_dir(lab.dir.join("tmp")).unwrap();
+    lab
+}
+
+fn run_with_trap(lab: &Lab, place: &str, arguments: &[&str]) -> Ran {
+    let mut command = lab.command(arguments);
+    Ran::new(command.env("TMPDIR", lab.dir.join("tmp")).env("TRAP1", place).output().unwrap())
 }

@@ -87,7 +87,7 @@ pub(crate) fn engine_warnings(engine: &Engine, names: &Names) -> Vec<String> {
     let statistics = engine.statistics();
     let refused = statistics.refused.iter().map(|(s, error)| {
         format!(
-            "`{}`: saving its state failed ({error}): {} steps could not have been rolled back, whatever their errors",
+            "`{}`: saving its state failed ({error}); steps that could not have been rolled back, whatever their errors: {}",
             name(*s),
             statistics.unsaved
         )

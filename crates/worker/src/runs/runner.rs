@@ -3,7 +3,7 @@
 use super::{Ask, Checked, Head, Say, Told, VARIABLE, VERB};
 use crate::black_box::{BlackBox, Layout};
 use crate::own::{End, Mailbox, Program, Spin, spawn};
-use crate::supervisor::{Killed, Limits, Listener, Silent, Watch};
+use crate::supervisor::{Killed, Limits, Listener, Silent, Watch, damage};
 use crate::{os, worker};
 use powerbond::core::observe::Flow;
 use powerbond::table::Table;
@@ -265,10 +265,17 @@ impl Runner {
         let black_box = process.memory.as_ref().map(|memory| memory.black_box);
         let Some(black_box) = black_box else { return Err(begin(io::ErrorKind::BrokenPipe.into())) };
         black_box.renew();
+        black_box.seal();
         black_box.set_retries();
         process.has_told = false;
         let mut watch = Watch::new(black_box, limits);
-        match process.work(ask, black_box, rows, &mut watch, listener) {
+        let worked = process.work(ask, black_box, rows, &mut watch, listener);
+        if !black_box.is_intact() {
+            process.kill();
+            powerbond::fmi::sweep_stale();
+            return Err(damage());
+        }
+        match worked {
             Ok(Say::Failed(error)) => {
                 self.keep(process, false);
                 Err(error)

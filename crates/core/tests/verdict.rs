@@ -22,29 +22,32 @@ fn fed_by(f: fn(f64) -> f64) -> Network {
         .0
 }
 
-/// `A = (rms(db) + stale)/sd(u) · (1 + swings) · 10^(0.4 (corr − 1))` for a constant hold over the values 0, 1, 3, 2 at 0, 0.5, 1, 1.5 s.
-///
-/// Held are 0, 1, 3, so that the jumps e are 1, 2, −1 and the mean defects of single steps `held − (old + new)/2` are −0.5, −1, 0.5; of
-/// neighbouring steps −0.5 (the first alone), −0.75, −0.25. The values at the ends are 1, 3, 2: mean 2, sd √(2/3).
-#[test]
-fn the_score_of_three_steps_is_that_of_the_formula() {
-    let f = |t: f64| [0.0, 1.0, 3.0, 2.0][(2.0 * t).round() as usize];
-    let network = fed_by(f);
+/// A run over the values 0, 1, 3, 2 at 0, 0.5, 1, 1.5 s, held constant or as means.
+fn three_steps(as_mean: bool) -> (Verdict, Rows) {
+    let network = fed_by(|t| [0.0, 1.0, 3.0, 2.0][(2.0 * t).round() as usize]);
     let run = Circumstances {
         holds: vec![0],
         corrects: false,
         refresh: vec![],
         twins: vec![None],
         discrete: vec![false],
-        means: vec![false],
+        means: vec![as_mean],
         start: 0.0,
         stop: 1.5,
     };
-    let mut verdict = Verdict::new(&network, &run);
-    let mut rows = Rows::default();
+    let (mut verdict, mut rows) = (Verdict::new(&network, &run), Rows::default());
     let method = Method { step: 0.5, ..Method::default() };
-    let mut both = Both(&mut verdict, &mut rows);
-    engine(network, 1.5, &method).run(&mut both).expect("a sound run");
+    engine(network, 1.5, &method).run(&mut Both(&mut verdict, &mut rows)).expect("a sound run");
+    (verdict, rows)
+}
+
+/// `A = (rms(db) + stale)/sd(u) · (1 + swings) · 10^(0.4 (corr − 1))` for a constant hold over the values 0, 1, 3, 2 at 0, 0.5, 1, 1.5 s.
+///
+/// Held are 0, 1, 3, so that the jumps e are 1, 2, −1 and the mean defects of single steps `held − (old + new)/2` are −0.5, −1, 0.5; of
+/// neighbouring steps −0.5 (the first alone), −0.75, −0.25. The values at the ends are 1, 3, 2: mean 2, sd √(2/3).
+#[test]
+fn the_score_of_three_steps_is_that_of_the_formula() {
+    let (verdict, rows) = three_steps(false);
     assert_eq!(rows.steps().map(|r| r.held_end[0]).collect::<Vec<_>>(), [0.0, 1.0, 3.0]);
 
     let h = 0.5;
@@ -87,21 +90,7 @@ fn the_score_of_three_steps_is_that_of_the_formula() {
 /// travels 19/12 in a range of 14/12, Σ of its products is 11/48, of its squares ½·287/144; and 2 rms(μw) (10 + swings) is added.
 #[test]
 fn what_a_mean_lacks_is_part_of_the_score() {
-    let f = |t: f64| [0.0, 1.0, 3.0, 2.0][(2.0 * t).round() as usize];
-    let network = fed_by(f);
-    let run = Circumstances {
-        holds: vec![0],
-        corrects: false,
-        refresh: vec![],
-        twins: vec![None],
-        discrete: vec![false],
-        means: vec![true],
-        start: 0.0,
-        stop: 1.5,
-    };
-    let mut verdict = Verdict::new(&network, &run);
-    let method = Method { step: 0.5, ..Method::default() };
-    engine(network, 1.5, &method).run(&mut verdict).expect("a sound run");
+    let (verdict, _) = three_steps(true);
     let (defect, lack) = ((0.5 * 0.875 / 1.5f64).sqrt(), (10.0f64 / 432.0).sqrt());
     let (swings, correlation) = ((2.0f64 * 19.0 / 14.0).sqrt(), 66.0 / 287.0);
     let adds_up = defect * (1.0 + swings) * 10f64.powf(0.4 * (correlation - 1.0));

@@ -371,17 +371,17 @@ impl Calls {
         code
     }
 
-    /// As [`Calls::step`], while the FMU may ask for inputs inside the step (FMI 3).
+    /// As [`Calls::step`], while the FMU may ask for inputs inside the step (FMI 3); also what its questions came to.
     pub fn step_with_held(
         &self,
         intermediate: &mut fmi3::Intermediate,
-        (inputs, start): (Inputs<'_>, f64),
+        held: (Inputs<'_>, f64),
         (t, h, is_final): (f64, f64, bool),
-    ) -> c_int {
-        match self.fmi3() {
-            Some(instance) => instance.with_held(intermediate, inputs, start, || self.step(t, h, is_final)),
-            None => self.step(t, h, is_final),
-        }
+    ) -> (c_int, fmi3::Asked) {
+        let Some(instance) = self.fmi3() else { return (MISSING, fmi3::Asked::NOTHING) };
+        let (code, asked) = instance.with_held(intermediate, held, (t, h), || self.step(t, h, is_final));
+        self.life.after(Call::Set, asked.code);
+        (code, asked)
     }
 
     /// The three calls of an uneventful step at once. Returns the first call that did not answer OK, and its answer.

@@ -122,6 +122,8 @@ pub enum DescriptionProblem {
     Start { what: String, value: String, expected: &'static str },
     #[error("`{name}` has {size} elements and {count} start values; expected as many, or one for all")]
     StartCount { name: String, size: u64, count: usize },
+    #[error("a dimension of `{name}` needs either `start`, its length, or `valueReference`; found {found}")]
+    Dimension { name: String, found: String },
     #[error("`{name}` has {size} elements, more than the limit of {limit}")]
     ArraySize { name: String, size: u64, limit: u64 },
 }

@@ -96,7 +96,7 @@ impl Options {
 
 /// What an instance is for.
 #[derive(Clone, Copy, PartialEq)]
-enum Role {
+pub(crate) enum Role {
     OfTheRun,
     Scratch,
 }
@@ -298,7 +298,8 @@ impl Fmu {
         let (calls, changes) = surroundings::guard(|| self.make(&loaded, name, options, role));
         let machine = Machine::new(calls.map_err(|e| self.fail(e.into()))?, loaded.guarded_steps());
         machine.remark(Call::Instantiate, &changes);
-        Ok(FmuSubsystem::new(self.clone(), loaded, machine, ticket, ports, settings, capabilities, options))
+        let fmu = self.clone();
+        Ok(FmuSubsystem::new(fmu, role, loaded, machine, ticket, ports, settings, capabilities, options))
     }
 
     /// Lists of value references that instances have in common, so that they are in memory once.
@@ -326,10 +327,15 @@ impl Fmu {
         once(&self.shared.curved, options, true, probe)
     }
 
-    /// An instance without anything around it, for one that takes its place.
-    pub(crate) fn another(&self, name: &str, options: &Options) -> Result<(Arc<Loaded>, Calls), FmuError> {
+    /// An instance without anything around it, for one of this role that it takes the place of.
+    pub(crate) fn another(
+        &self,
+        role: Role,
+        name: &str,
+        options: &Options,
+    ) -> Result<(Arc<Loaded>, Calls), FmuError> {
         let loaded = self.loaded()?;
-        let calls = self.make(&loaded, name, options, Role::OfTheRun).map_err(|e| self.fail(e.into()))?;
+        let calls = self.make(&loaded, name, options, role).map_err(|e| self.fail(e.into()))?;
         Ok((loaded, calls))
     }
 

@@ -4,7 +4,7 @@ use crate::calls::{Direction, Experiment, Stage};
 use crate::description::{Causality, ClockFormat, Kind, Variability, Variable, Version};
 use crate::error::{FmuError, InstanceError};
 use crate::fmi3::Intermediate;
-use crate::fmu::{Fmu, Options, Ticket};
+use crate::fmu::{Fmu, Options, Role, Ticket};
 use crate::lifecycle::State;
 use crate::loaded::{Direct, Loaded, intermediate_inputs};
 use crate::machine::Machine;
@@ -95,6 +95,7 @@ pub struct FmuSubsystem {
     constant_step: bool,
     _ticket: Ticket,
     loaded: Arc<Loaded>,
+    role: Role,
     fmu: Fmu,
 }
 
@@ -119,6 +120,7 @@ impl FmuSubsystem {
     #[allow(clippy::too_many_arguments)] // Called from one place, with everything that an instance is made of.
     pub(crate) fn new(
         fmu: Fmu,
+        role: Role,
         loaded: Arc<Loaded>,
         machine: Machine,
         ticket: Ticket,
@@ -178,6 +180,7 @@ impl FmuSubsystem {
             constant_step,
             _ticket: ticket,
             loaded,
+            role,
             fmu,
             machine,
         }
@@ -464,7 +467,7 @@ impl FmuSubsystem {
             return Ok(Advance { reached: span.start, event: StepEvent::Terminated, next_event: None });
         }
         if self.machine.state() != State::Step && !self.machine.is_at_event() {
-            return Err(self.wrong_phase("advance"));
+            return Err(self.machine.wrong_phase("advance"));
         }
         self.machine.calls.step_at(span.start);
         let crossed = self.stepper.cross(&self.machine, &mut self.inputs, span, u, self.state)?;
@@ -540,7 +543,7 @@ impl FmuSubsystem {
         let name = self.machine.calls.environment().instance().to_owned();
         let refused = |error: FmuError| SubsystemError::Infeasible { message: error.to_string() };
         self.machine.calls.free();
-        let (loaded, calls) = self.fmu.another(&name, &self.options).map_err(refused)?;
+        let (loaded, calls) = self.fmu.another(self.role, &name, &self.options).map_err(refused)?;
         self.machine.calls = calls;
         self.loaded = loaded;
         Ok(())
@@ -585,17 +588,6 @@ impl FmuSubsystem {
         let (machine, outputs) = (&self.machine, &mut self.outputs);
         let get = || outputs.receive(machine, y);
         self.stepper.update(machine, &mut self.inputs, u.value, self.time, get)
-    }
-
-    fn wrong_phase(&self, call: &'static str) -> SubsystemError {
-        let message = match self.machine.state() {
-            State::Fatal => {
-                "fatal error in an instance of this FMU; no instance may be called any more".to_owned()
-            }
-            State::Failed => "an earlier call failed; the instance can only be reset".to_owned(),
-            state => format!("`{call}` is not allowed {}", state.when()),
-        };
-        SubsystemError::Infeasible { message }
     }
 }
 
@@ -676,7 +668,7 @@ impl Subsystem for FmuSubsystem {
             }
             // It ended the simulation at an event: what it has is all that there is.
             (State::Event, _) => {}
-            _ => return Err(self.wrong_phase("evaluate")),
+            _ => return Err(self.machine.wrong_phase("evaluate")),
         }
         self.outputs.receive(&self.machine, y)
     }
@@ -693,7 +685,7 @@ impl Subsystem for FmuSubsystem {
         }
         self.initialize_again()?;
         if self.machine.state() != State::Initialization {
-            return Err(self.wrong_phase("start"));
+            return Err(self.machine.wrong_phase("start"));
         }
         self.machine.check(self.machine.calls.exit_initialization(), self.machine.calls.names().exit)?;
         self.machine.leave_initialization((self.time, self.stepper.slack))?;
@@ -835,7 +827,7 @@ impl Subsystem for FmuSubsystem {
         }
         self.machine.leave_event()?;
         if self.machine.state() != State::Step {
-            return Err(self.wrong_phase("snapshot"));
+            return Err(self.machine.wrong_phase("snapshot"));
         }
         let book = Book {
             time: self.time,
@@ -858,7 +850,7 @@ impl Subsystem for FmuSubsystem {
         };
         self.machine.leave_event()?;
         if !matches!(self.machine.state(), State::Step | State::Failed) {
-            return Err(self.wrong_phase("load_snapshot"));
+            return Err(self.machine.wrong_phase("load_snapshot"));
         }
         self.states.load(&self.machine, snapshot)?;
         let Book { time, next_event, pending, rule, interrupted, inputs, cells } = &snapshot.book;

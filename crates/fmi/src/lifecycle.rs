@@ -141,6 +141,8 @@ impl Lifecycle {
                 self.state.set(State::Fatal);
                 self.fatal.store(true, Ordering::Relaxed);
             }
+            // Where it is now is unknown.
+            Status::Discard | Status::Pending if call == Call::SetState => self.state.set(State::Failed),
             Status::Discard | Status::Pending | Status::Missing | Status::NotAllowed => {}
         }
     }

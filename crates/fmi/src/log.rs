@@ -90,6 +90,8 @@ pub(crate) struct Environment {
     recent: Mutex<VecDeque<String>>,
     /// What was said about it.
     remarks: Mutex<Vec<String>>,
+    /// The failed call that put an end to the instance; empty if none did.
+    lost: Mutex<String>,
     /// Its call that is under way.
     pub trace: Trace,
 }
@@ -119,6 +121,7 @@ impl Environment {
             lines: AtomicU64::new(0),
             recent: Mutex::new(VecDeque::new()),
             remarks: Mutex::new(Vec::new()),
+            lost: Mutex::default(),
             trace: Trace::new(instance, version),
         }
     }
@@ -143,6 +146,16 @@ impl Environment {
         recent.push_back(message.trim_end().to_owned());
         drop(recent);
         self.line_of_another(&self.instance, status, category, message);
+    }
+
+    /// This call put an end to the instance: those that come after it say so.
+    pub fn lose(&self, call: String) {
+        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = call;
+    }
+
+    /// What put an end to the instance; empty if nothing did.
+    pub fn lost(&self) -> String {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Says what the FMU does to others ("changes …"): a line of the log and a warning of the run, once of everything.

@@ -1,6 +1,7 @@
 //! What becomes of every status that an instance returns, and how it is led through events.
 
 use crate::calls::{Calls, DiscreteStates};
+use crate::description::Version;
 use crate::lifecycle::State;
 use crate::status::{OK, Status};
 use crate::surroundings::Change;
@@ -95,6 +96,10 @@ impl Machine {
             Status::Ok => Ok(()),
             Status::Warning => {
                 self.warnings.set(self.warnings.get() + 1);
+                let warning = Status::Warning.name(self.calls.version());
+                self.calls.environment().remark(&format!(
+                    "returns {warning} from `{call}`: its messages, if there are any, are in log.txt"
+                ));
                 Ok(())
             }
             status => Err(self.fault(status, call, "")),
@@ -148,21 +153,46 @@ impl Machine {
         }
     }
 
+    /// Only steps may go on in the background, and of FMI 1 and 2 only.
+    fn steps_in_background(&self, call: &str) -> bool {
+        self.calls.version() != Version::Fmi3 && call == self.calls.names().step
+    }
+
     /// The error of a failed call, with the FMU's last words.
     pub fn fault(&self, status: Status, call: &'static str, remark: &str) -> SubsystemError {
         let words = self.calls.environment().take_recent();
         let hint = match status {
-            Status::Pending => "the FMU steps asynchronously, but does not report when the step is finished",
+            Status::Pending if self.steps_in_background(call) => {
+                "the FMU steps asynchronously, but does not report when the step is finished"
+            }
             Status::NotAllowed => self.state().when(),
             _ => remark,
         };
         let parts = [words.trim_start_matches(": "), hint];
         let message: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        SubsystemError::Status {
+        let error = SubsystemError::Status {
             call,
             status: status.name(self.calls.version()),
             message: message.join("; "),
+        };
+        if matches!(self.state(), State::Failed | State::Fatal) {
+            self.calls.environment().lose(error.to_string());
         }
+        error
+    }
+
+    /// Why a call is not made in the state that the instance is in.
+    pub fn wrong_phase(&self, call: &'static str) -> SubsystemError {
+        let lost = self.calls.environment().lost();
+        let message = match self.state() {
+            State::Fatal if lost.is_empty() => {
+                "a fatal error in another instance of this FMU; no instance may be called any more".to_owned()
+            }
+            State::Fatal => format!("{lost}; no instance of this FMU may be called any more"),
+            State::Failed => format!("{lost}; the instance can only be reset"),
+            state => format!("`{call}` is not allowed {}", state.when()),
+        };
+        SubsystemError::Infeasible { message }
     }
 
     /// In event mode, which is entered unless the instance is there already: `set` what changes, update the discrete states until

@@ -236,11 +236,10 @@ struct Lengths(BTreeMap<u32, u64>);
 
 impl Lengths {
     fn new(description: &ModelDescription, changed: &BTreeMap<u32, u64>) -> Self {
-        let structural = |v: &&Variable| v.causality == Causality::StructuralParameter;
         let started = description
             .variables
             .iter()
-            .filter(structural)
+            .filter(|v| v.may_be_a_length())
             .map(|v| (v.reference, start_number(description, v, 0).map_or(0, |x| x.max(0.0) as u64)));
         let mut lengths: BTreeMap<u32, u64> = started.collect();
         lengths.extend(changed);

@@ -54,8 +54,11 @@ pub(crate) fn wait_for(mut poll: impl FnMut(&mut c_int) -> c_int) -> c_int {
     loop {
         let mut status = PENDING;
         let code = poll(&mut status);
-        if !matches!(Status::from_code(code), Status::Ok | Status::Warning) {
-            return code;
+        match Status::from_code(code) {
+            Status::Ok | Status::Warning => {}
+            // It does not tell, so that nobody will know when the step ends.
+            Status::Discard => return PENDING,
+            _ => return code,
         }
         if status != PENDING || begun.elapsed() > MAX_WAIT {
             return status;
@@ -102,6 +105,8 @@ impl Status {
             Status::Missing => "no status: the library does not export it".to_owned(),
             Status::NotAllowed => "no status: it is not allowed".to_owned(),
             Status::Illegal(code) => format!("the invalid status {code}"),
+            // FMI 3 has no steps in the background.
+            Status::Pending if version == Version::Fmi3 => format!("the invalid status {PENDING}"),
             known => format!("{prefix}{known}"),
         }
     }

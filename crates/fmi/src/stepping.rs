@@ -267,10 +267,17 @@ impl Stepper {
         }
         let is_final = self.is_final(t);
         let h = self.reaching(machine, t, h);
-        Ok(match &mut self.intermediate {
-            Some(held) => machine.calls.step_with_held(held, (u, span.start), (t, h, is_final)),
-            None => machine.calls.step(t, h, is_final),
-        })
+        let Some(held) = &mut self.intermediate else { return Ok(machine.calls.step(t, h, is_final)) };
+        let (code, asked) = machine.calls.step_with_held(held, (u, span.start), (t, h, is_final));
+        if let Some(time) = asked.odd_time {
+            let (step, end) = (machine.calls.names().step, t + h);
+            let message = format!(
+                "`{step}` asks for inputs at {time} s (intermediateUpdateTime) in a step from {t} s to {end} s"
+            );
+            return Err(SubsystemError::Infeasible { message });
+        }
+        machine.check(asked.code, machine.calls.names().set_real)?;
+        Ok(code)
     }
 
     /// After a step, `code` its answer; unless OK, with something special about it: a warning, an event, an early return, a discard.
@@ -336,8 +343,15 @@ impl Stepper {
                 }
             }
             if halvings > MAX_HALVINGS || pieces > MAX_PIECES {
-                let remark = format!("no progress at t = {reached} s, even with a step of {h:e} s");
-                return Err(machine.fault(Status::Discard, call, &remark));
+                let remark = if halvings > MAX_HALVINGS {
+                    format!("no progress at t = {reached} s, even with a step of {h:e} s")
+                } else {
+                    format!(
+                        "it ended early {MAX_PIECES} times in a step from {} s, and is at {reached} s",
+                        span.start
+                    )
+                };
+                return Err(machine.fault(Status::from_code(stepped.code), call, &remark));
             }
             target = if h == rest { span.end } else { reached + h };
             let tau = reached - span.start;
@@ -388,7 +402,8 @@ impl Stepper {
             let remark = format!(
                 "it reports {reached} s as the last successful time of a step from {t} s to {target} s"
             );
-            return Err(machine.fault(Status::Discard, machine.calls.names().step, &remark));
+            let status = Status::from_code(stepped.code);
+            return Err(machine.fault(status, machine.calls.names().step, &remark));
         }
         Ok(if reached >= target - slack { target } else { reached.max(t) })
     }

@@ -215,7 +215,9 @@ impl Slot {
     /// A copy of it.
     pub fn image(&self) -> Image {
         let mut image = [0; IMAGE];
-        image[..4].copy_from_slice(&self.version.load(Ordering::Relaxed).to_le_bytes());
+        let scratch = u32::from(self.scratch.load(Ordering::Relaxed) != 0);
+        let version = self.version.load(Ordering::Relaxed) | scratch << 8;
+        image[..4].copy_from_slice(&version.to_le_bytes());
         image[4..8].copy_from_slice(&self.call.load(Ordering::Relaxed).to_le_bytes());
         image[8..16].copy_from_slice(&self.count.load(Ordering::Relaxed).to_le_bytes());
         image[16..24].copy_from_slice(&self.time.load(Ordering::Relaxed).to_le_bytes());
@@ -228,7 +230,8 @@ impl Slot {
         let word = |at: usize| u32::from_le_bytes([image[at], image[at + 1], image[at + 2], image[at + 3]]);
         let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         // 0 would give the slot away.
-        self.version.store(word(0).clamp(1, 3), Ordering::Relaxed);
+        self.version.store((word(0) & 0xff).clamp(1, 3), Ordering::Relaxed);
+        self.scratch.store(word(0) >> 8, Ordering::Relaxed);
         self.count.store(long(8), Ordering::Relaxed);
         self.time.store(long(16), Ordering::Relaxed);
         self.name.iter().zip(&image[24..]).for_each(|(to, b)| to.store(*b, Ordering::Relaxed));

@@ -182,6 +182,42 @@ fn broken_files_are_refused_with_their_line() {
     assert!(error.to_string().contains("value reference 77, which no variable has"), "{error}");
 }
 
+/// A length that was not understood was left out: the FMU wrote an array past the place of a single number.
+#[test]
+fn lengths_of_arrays_are_not_guessed() {
+    let with = |dimension: &str, variables: &str| {
+        let array =
+            format!("<Float64 name=\"a\" valueReference=\"20\" causality=\"output\">{dimension}</Float64>");
+        let xml = description("integrator3")
+            .replace("</ModelVariables>", &format!("{variables}{array}</ModelVariables>"));
+        let outputs = "<ModelStructure><Output valueReference=\"20\"/>";
+        ModelDescription::parse(xml.replace("<ModelStructure>", outputs).as_bytes())
+    };
+    let check = |dimension: &str, variables: &str, wanted: &str| {
+        let error = with(dimension, variables).unwrap_err().to_string();
+        assert!(error.contains("a dimension of `a`") && error.contains(wanted), "{error}");
+    };
+    let n = |attributes: &str| format!("<UInt64 name=\"n\" valueReference=\"21\" {attributes} start=\"3\"/>");
+    let structural = n("causality=\"structuralParameter\" variability=\"fixed\"");
+    check("<Dimension start=\"-3\"/>", "", "found `start` is `-3`");
+    check("<Dimension/>", "", "found none of both");
+    check(
+        "<Dimension start=\"3\" valueReference=\"21\"/>",
+        &structural,
+        "`start` is `3` and `valueReference` is `21`",
+    );
+    check("<Dimension valueReference=\"21\"/>", &structural.replace("UInt64", "Float64"), "of type `UInt64`");
+    check(
+        "<Dimension valueReference=\"21\"/>",
+        &n("causality=\"parameter\" variability=\"fixed\""),
+        "of type `UInt64`",
+    );
+    for known in [&structural, &n("causality=\"local\" variability=\"constant\"")] {
+        let model = with("<Dimension valueReference=\"21\"/>", known).expect("a length that is known");
+        assert_eq!(*model.find("a").expect("the array").dimensions, [Dimension::Parameter(21)]);
+    }
+}
+
 #[test]
 fn terminals_are_read() {
     let mut model = parse(&description("integrator3"));

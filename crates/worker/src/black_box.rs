@@ -62,6 +62,8 @@ struct Head {
     used: AtomicU64,
     /// Stdout of the worker is a pipe that the supervisor can read, too.
     has_words: AtomicU32,
+    /// The supervisor makes the run without scratch instances if one of them ends the worker before it.
+    retries: AtomicU32,
     folder: Piece,
     /// What people should know while the run goes on; whole once `notices` is 1.
     notice: Piece,
@@ -268,6 +270,16 @@ impl BlackBox {
 
     pub(crate) fn set_words(&self) {
         self.0.head.has_words.store(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_retries(&self) {
+        self.0.head.retries.store(1, Ordering::Relaxed);
+    }
+
+    /// Whether a scratch instance may still end the worker without ending the run: it has not begun, and somebody makes it all the same.
+    pub(crate) fn may_retry(&self) -> bool {
+        let retries = self.0.head.retries.load(Ordering::Relaxed) != 0;
+        retries && self.folder().is_none() && self.progress().is_none()
     }
 
     /// Lines of FMUs; one thread at a time adds some.

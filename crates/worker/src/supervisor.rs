@@ -4,7 +4,7 @@ use crate::black_box::{BlackBox, Layout, Progress, TIME_IS_UP};
 use crate::blame::{Suspects, how};
 use crate::program::this_program;
 use crate::words::{Words, is_its_own, last_of};
-use crate::worker::{NO_SCRATCH, Report, VARIABLE};
+use crate::worker::{NO_SCRATCH, NO_TRIAL, Report, VARIABLE};
 use crate::{os, rows};
 use powerbond::fmi::printed::PRINTED;
 use powerbond::fmi::trace::UnderWay;
@@ -151,7 +151,8 @@ pub fn supervise(
         watch_over(arguments.iter().cloned(), manner, limits, listener)
     };
     let (watch, status, killed) = once(environment.clone(), limits)?;
-    let Some(why) = watch.tried(status, killed.as_ref()) else { return Ok(watch.end(status, killed)) };
+    let tried = watch.tried(killed.as_ref().map_or(Ok(status), Err));
+    let Some(why) = tried else { return Ok(watch.end(status, killed)) };
     let environment = environment.into_iter().chain([(NO_SCRATCH, why.into())]).collect();
     let run = limits.run.map(|limit| limit.saturating_sub(begun.elapsed()));
     let (watch, status, killed) = once(environment, Limits { run, ..limits })?;
@@ -170,6 +171,7 @@ fn watch_over(
     black_box.seal();
     if manner.words.is_some() {
         black_box.set_words();
+        black_box.set_retries();
     }
     os::adopt_orphans();
     let mut command = this_program();
@@ -190,6 +192,7 @@ fn watch_over(
     let mut watch = Watch { begun, passes_signals: manner.passes_signals, ..Watch::new(black_box, limits) };
     let mut killed = None;
     let mut noticed = false;
+    let mut damaged = None;
     let status = loop {
         match is_gone.recv_timeout(TICK) {
             Ok(status) => break status?,
@@ -199,7 +202,10 @@ fn watch_over(
             Err(RecvTimeoutError::Timeout) => {}
         }
         if !black_box.is_intact() {
-            os::kill_group(id);
+            // The worker sees it, too, and has a moment to end where it is.
+            if damaged.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                os::kill_group(id);
+            }
             continue;
         }
         if let Some(folder) = watch.folder.is_none().then(|| black_box.folder()).flatten() {
@@ -252,7 +258,7 @@ pub fn attend(
 }
 
 /// What worker and supervisor share was written over.
-fn damage() -> Error {
+pub(crate) fn damage() -> Error {
     let message =
         "an FMU wrote over memory of the engine: results up to there may be damaged and are not complete";
     Error::Crash(Box::new(Failure { cure: Some(ONE_BY_ONE.to_owned()), ..Failure::new(message) }))
@@ -389,26 +395,25 @@ impl Watch {
     }
 
     /// How a scratch instance ended the worker before the run had begun, if that is what happened.
-    fn tried(&self, status: ExitStatus, killed: Option<&Killed>) -> Option<String> {
+    pub fn tried(&self, ended: Result<ExitStatus, &Killed>) -> Option<String> {
         let black_box = &self.black_box;
-        if !black_box.is_intact()
-            || self.is_over
-            || black_box.folder().is_some()
-            || black_box.report().is_some()
-        {
+        if !black_box.is_intact() || self.is_over || !black_box.may_retry() {
             return None;
+        }
+        if let Some((code, _, why)) = black_box.report() {
+            return (code == NO_TRIAL).then_some(why);
         }
         let suspects = self.suspects();
         if suspects.0.is_empty() || !suspects.0.iter().all(|call| call.is_of_scratch) {
             return None;
         }
         let who = suspects.text("");
-        match killed {
-            None => Some(format!("{who} of a scratch instance {} before the run", how(status))),
-            Some(Killed::Hung(_)) => {
+        match ended {
+            Ok(status) => Some(format!("{who} of a scratch instance {} before the run", how(status))),
+            Err(Killed::Hung(_)) => {
                 Some(format!("{who} of a scratch instance did not return before the run"))
             }
-            Some(Killed::TooLarge(_) | Killed::Signal(_)) => None,
+            Err(Killed::TooLarge(_) | Killed::Signal(_)) => None,
         }
     }
 
@@ -552,13 +557,17 @@ impl Watch {
             message += &format!("; its last messages: {words}");
         }
         let cure = match who.0.is_empty() {
-            true => "`--in-process` runs without a worker, for a debugger",
+            true => format!(
+                "An FMU may have written over memory of the engine before, or a thread of one crashed. {ONE_BY_ONE}; \
+                 `--in-process` runs without a worker, for a debugger"
+            ),
             false => {
-                "The fault is in the FMU: `--in-process` runs it under a debugger; its messages are shown by `-v`"
+                "The fault is in the FMU: `--in-process` runs it under a debugger; its messages are shown by \
+                      `-v`"
+                    .to_owned()
             }
         };
-        let failure =
-            Failure { cure: Some(cure.to_owned()), status: Some(how), ..who.blame(Failure::new(message)) };
+        let failure = Failure { cure: Some(cure), status: Some(how), ..who.blame(Failure::new(message)) };
         Error::Crash(Box::new(failure))
     }
 }

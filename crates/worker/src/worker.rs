@@ -7,7 +7,7 @@ use powerbond::core::observe::{Flow, Observer, StartView, StepReport};
 use powerbond::core::step::StepView;
 use powerbond::table::Backups;
 use powerbond::tune;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Where a worker finds its black box: `<descriptor>:<id of the supervisor>`.
 pub(crate) const VARIABLE: &str = "POWERBOND_BLACK_BOX";
@@ -18,6 +18,21 @@ pub(crate) const NO_SCRATCH: &str = "POWERBOND_NO_SCRATCH";
 pub(crate) fn obey() {
     if let Ok(why) = std::env::var(NO_SCRATCH) {
         powerbond::fmi::scratch::forbid(why);
+    }
+}
+
+/// In the place of an exit code: a scratch instance in a process of its own was lost before the run, and how.
+pub(crate) const NO_TRIAL: u8 = 255;
+
+/// The black box of this process.
+static HERE: OnceLock<BlackBox> = OnceLock::new();
+
+/// A scratch instance in a process of its own was lost. Before the run this ends the worker, as it would have if it had been in its
+/// process: the supervisor starts another one, which makes no scratch instances.
+pub(crate) fn lost_a_scratch_instance(why: &str) {
+    if let Some(black_box) = HERE.get().filter(|black_box| black_box.may_retry()) {
+        black_box.set_report(NO_TRIAL, "", why);
+        std::process::exit(NO_TRIAL.into());
     }
 }
 
@@ -52,6 +67,7 @@ impl Worker {
             return None;
         }
         let black_box = BlackBox(os::attach::<Layout>(number.parse().ok()?).ok()?.keep());
+        let _ = HERE.set(black_box);
         obey();
         powerbond::fmi::trace::install(black_box.slots());
         let log = Mutex::new(black_box.log());
@@ -105,11 +121,11 @@ impl Observer for Worker {
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
         let norm = report.estimates.first().map(|e| e.norm);
         self.black_box.advance(step.span.end, step.span.h, norm, report.number);
-        if self.black_box.wanted_stop() != 0 { Flow::Stop } else { Flow::Continue }
+        if self.interrupted() { Flow::Stop } else { Flow::Continue }
     }
 
     fn interrupted(&self) -> bool {
-        self.black_box.wanted_stop() != 0
+        self.black_box.wanted_stop() != 0 || !self.black_box.is_intact()
     }
 }
 

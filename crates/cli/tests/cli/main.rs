@@ -31,6 +31,7 @@ mod own_process;
 mod params;
 mod real_fmus;
 mod real_time;
+mod refusals;
 mod remote;
 mod results;
 mod scenario;

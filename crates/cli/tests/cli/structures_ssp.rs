@@ -283,11 +283,12 @@ fn tables_of_inputs_are_converted_with_their_system() {
     close(found[0], 0.9, 1e-12);
 }
 
-/// The quarter car as SSP and as OSP, with FMUs made by their scripts. The errors against the exact solution are those of the READMEs.
+/// The quarter car as SSP and as OSP, with FMUs made by their scripts. The errors against the exact solution are those of the READMEs, in
+/// percent and to their last digit: what changes them changes the READMEs.
 #[test]
 fn the_quarter_car_runs_as_ssp_and_as_osp() {
     let example = root().join("examples/quarter-car");
-    for (folder, error) in [("ssp", 0.003), ("osp", 0.0016)] {
+    for (folder, [velocity, force]) in [("ssp", [0.26, 0.29]), ("osp", [0.13, 0.15])] {
         let lab = Lab::new();
         for entry in std::fs::read_dir(example.join(folder)).expect("an example").flatten() {
             if entry.path().extension().is_none_or(|ending| ending != "fmu") && entry.path().is_file() {
@@ -310,7 +311,8 @@ fn the_quarter_car_runs_as_ssp_and_as_osp() {
         assert_eq!(variables.len(), 2, "{folder}");
         for variable in variables {
             let found = variable["relative_rms"].as_f64().expect("a number");
-            assert!(found < error, "{folder}: {variable}");
+            let expected = if variable["name"] == "chassis.velocity" { velocity } else { force };
+            assert!((100.0 * found - expected).abs() <= 0.005, "{folder}: {variable}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What a run came to, in numbers; bounded memory whatever its length.
 
+use crate::subsystem::SubsystemError;
+
 /// Counts and step sizes of a run.
 #[derive(Clone, Debug)]
 pub struct Statistics {
@@ -13,6 +15,8 @@ pub struct Statistics {
     pub sweeps: u64,
     /// Steps that could not be rolled back because saving failed.
     pub unsaved: u64,
+    /// The first time that saving failed: the member, and why.
+    pub refused: Option<(usize, SubsystemError)>,
     /// Steps that were kept although their error norm exceeds 1.
     pub over_tolerance: u64,
     /// Those of them at the start, before the driving estimator had a scale.
@@ -177,7 +181,7 @@ impl Statistics {
         let norms = |of: &NormStatistics| NormStatistics { bins: none(), ..*of };
         let estimates = self.estimates.iter().map(norms).collect();
         SavedStatistics {
-            numbers: Statistics { estimates, bins: none(), ..*self },
+            numbers: Statistics { estimates, bins: none(), refused: self.refused.clone(), ..*self },
             bins: self.bins().map(Bins::save).collect(),
         }
     }
@@ -188,7 +192,7 @@ impl Statistics {
             |of: &NormStatistics| NormStatistics { bins: kept.next().unwrap_or(Bins(Vec::new())), ..*of };
         let estimates = saved.numbers.estimates.iter().map(norms).collect();
         let bins = std::mem::replace(&mut self.bins, Bins(Vec::new()));
-        *self = Statistics { estimates, bins, ..saved.numbers };
+        *self = Statistics { estimates, bins, refused: saved.numbers.refused.clone(), ..saved.numbers };
         let all =
             std::iter::once(&mut self.bins).chain(self.estimates.iter_mut().map(|norms| &mut norms.bins));
         all.zip(&saved.bins).for_each(|(bins, saved)| bins.load(saved));
@@ -203,6 +207,7 @@ impl Default for Statistics {
             early_returns: 0,
             sweeps: 0,
             unsaved: 0,
+            refused: None,
             over_tolerance: 0,
             without_scale: 0,
             at_floor: 0,

@@ -270,6 +270,9 @@ impl Engine {
                     return Err(RunError::Subsystem { member: s, phase: "saving a state", span, error });
                 }
                 self.statistics.unsaved += 1;
+                self.statistics.refused.get_or_insert((s, error));
+                // Nobody goes back without the others.
+                self.network.members[..=s].iter_mut().for_each(|member| member.simulator.release());
                 return Ok(false);
             }
         }

@@ -218,9 +218,12 @@ impl Wrapper for CompensatedMean {
     }
 
     fn save(&mut self) -> Result<(), SubsystemError> {
+        // Where that fails, what was saved before is not where the next step begins.
+        self.slot = Slot::Free;
+        self.inner.save()?;
         self.slot = Slot::Current;
         self.kept.set(&self.memory);
-        self.inner.save()
+        Ok(())
     }
 
     fn restore(&mut self) -> Result<(), SubsystemError> {

@@ -1,6 +1,6 @@
 //! Two halves for a subsystem that takes values only: the right mean and the right moment.
 
-use crate::subsystem::wrapper::Wrapper;
+use crate::subsystem::wrapper::{Wrapper, are_held, in_two_parts};
 use crate::subsystem::{Advance, Binding, Info, Inputs, Span, StepEvent, Subsystem, SubsystemError};
 
 /// Lets a subsystem that takes values only follow a polynomial `p(τ) = p0 + p1 τ + p2 τ²`: `h/2` with `v − Δ/2`, then `h/2` with `v + Δ/2`,
@@ -49,8 +49,7 @@ impl Wrapper for HalvesSubstep {
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        let still = |list: &[f64]| list.iter().all(|&x| x == 0.0);
-        if still(u.slope) && still(u.curvature) {
+        if are_held(u) {
             return self.inner.advance(span, Inputs::constant(u.value), y);
         }
         let h = span.h;
@@ -67,18 +66,11 @@ impl Wrapper for HalvesSubstep {
             self.end[i] = u.at(i, h);
         }
         let (one, two) = (span.part(0, 2), span.part(1, 2));
-        let first = self.inner.advance(one, Inputs::constant(&self.first), y)?;
-        if first.reached < one.end - 1e-9 * one.h || first.event == StepEvent::Terminated {
-            return Ok(first);
-        }
-        let second = self.inner.advance(two, Inputs::constant(&self.second), y)?;
-        let whole = second.reached >= two.end - 1e-9 * two.h;
-        if self.reads && whole && matches!(second.event, StepEvent::None | StepEvent::Handled) {
+        let crossed = in_two_parts(self.inner.as_mut(), [(one, &self.first), (two, &self.second)], y)?;
+        let whole = crossed.reached >= two.end - 1e-9 * two.h;
+        if self.reads && whole && matches!(crossed.event, StepEvent::None | StepEvent::Handled) {
             self.inner.evaluate(Inputs::constant(&self.end), y)?;
         }
-        let next_event = second.next_event.or(first.next_event.filter(|&t| t > span.end));
-        // An event at the end of the first half has been handled in the second one.
-        let event = second.event.max(first.event.min(StepEvent::Handled));
-        Ok(Advance { event, next_event, ..second })
+        Ok(crossed)
     }
 }

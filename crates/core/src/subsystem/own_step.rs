@@ -350,6 +350,8 @@ pub struct OwnStepProbe {
     governor: Option<Governor>,
     probes: bool,
     slot: Slot,
+    /// A probe could not be taken back: the state is lost.
+    astray: Option<SubsystemError>,
     /// Inputs of parts of a step.
     value: Vec<f64>,
     slope: Vec<f64>,
@@ -379,6 +381,7 @@ impl OwnStepProbe {
             governor,
             probes,
             slot: Slot::Free,
+            astray: None,
             value: none(),
             slope: none(),
             one: none(),
@@ -449,7 +452,7 @@ impl OwnStepProbe {
                 2 => &mut self.two,
                 _ => &mut self.four,
             } = y;
-            self.inner.restore()?;
+            self.go_back()?;
             // A step with an event says nothing about the integration.
             sound &= crossed?.is_uneventful(span);
         }
@@ -469,9 +472,9 @@ impl OwnStepProbe {
         self.inner.advance(span, u, y)
     }
 
-    /// Back to what was saved.
+    /// Back to what was saved, or the next step fails: it would begin elsewhere.
     pub(super) fn go_back(&mut self) -> Result<(), SubsystemError> {
-        self.inner.restore()
+        self.inner.restore().inspect_err(|error| self.astray = Some(error.clone()))
     }
 
     /// Tries how the subsystem answers to one of its inputs, if it is time to.
@@ -489,7 +492,7 @@ impl OwnStepProbe {
             self.inner.release();
         }
         sums.extra += 4;
-        // The real step is made from the same state, or fails with a reason of its own.
+        // The real step is made from the same state, or fails.
         sums.answers.over |= tried.is_err();
     }
 
@@ -620,8 +623,11 @@ impl Wrapper for OwnStepProbe {
     }
 
     fn save(&mut self) -> Result<(), SubsystemError> {
+        // Where that fails, what was saved before is not where the next step begins.
+        self.slot = Slot::Free;
+        self.inner.save()?;
         self.slot = Slot::Current;
-        self.inner.save()
+        Ok(())
     }
 
     fn restore(&mut self) -> Result<(), SubsystemError> {
@@ -676,12 +682,15 @@ impl OwnStepProbe {
             match self.try_finer(span, n, u, first, quarters) {
                 Ok(compared) => sound = compared,
                 Err(error) => {
-                    // The real step is made from the same state, or fails with a reason of its own.
+                    // The real step is made from the same state, or fails.
                     self.probes = false;
                     sums.failed = Some(error.to_string());
                 }
             }
             sums.extra += u64::from(n) * (2 + u64::from(first) + 4 * u64::from(quarters));
+        }
+        if let Some(error) = self.astray.take() {
+            return Err(error);
         }
         let advance = self.cross(span, n, u, y)?;
         if self.slot == Slot::Current {
@@ -734,6 +743,9 @@ mod tests {
         saved: f64,
         /// What a restore adds.
         slip: f64,
+        t: f64,
+        /// From here on saving, and from there on restoring, fails.
+        fails: [f64; 2],
     }
 
     impl Decay {
@@ -759,7 +771,7 @@ mod tests {
                 feed_through: FeedThrough::Declared(Vec::new()),
                 capabilities,
             };
-            Decay { info, steps, x: 1.0, saved: 0.0, slip: 0.0 }
+            Decay { info, steps, x: 1.0, saved: 0.0, slip: 0.0, t: 0.0, fails: [f64::INFINITY; 2] }
         }
     }
 
@@ -783,16 +795,23 @@ mod tests {
                 None => self.x = u.value[0] + (self.x - u.value[0]) * (-span.h).exp(),
             }
             y[0] = self.x;
+            self.t = span.end;
             Ok(Advance::whole(span))
         }
         fn probe(&mut self, _: &mut [f64]) -> Result<(), SubsystemError> {
             Ok(())
         }
         fn save(&mut self) -> Result<(), SubsystemError> {
+            if self.t > self.fails[0] {
+                return Err(SubsystemError::Infeasible { message: "not saved".to_owned() });
+            }
             self.saved = self.x;
             Ok(())
         }
         fn restore(&mut self) -> Result<(), SubsystemError> {
+            if self.t > self.fails[1] {
+                return Err(SubsystemError::Infeasible { message: "not restored".to_owned() });
+            }
             self.x = self.saved + self.slip;
             Ok(())
         }
@@ -890,6 +909,43 @@ mod tests {
             (0..steps).map(|k| ((1.0 - h).powi(k + 1) - (-h * f64::from(k + 1)).exp()).powi(2)).collect();
         let truth = mean(&errors).sqrt() / spread;
         assert!(own.estimate > 0.5 * truth && own.estimate < 3.0 * truth, "{own:?}, true {truth}");
+    }
+
+    /// After a state that the engine could not save, probes went back to an older one. Expected: Euler's (1 − h)ⁿ.
+    #[test]
+    fn what_could_not_be_saved_is_not_gone_back_to() {
+        let inner = Decay { fails: [1.0, f64::INFINITY], ..Decay::new(Some(1)) };
+        let (mut probe, _) = OwnStepProbe::new(Box::new(inner), None);
+        Subsystem::bind(&mut probe, &Binding { inputs: vec![0], outputs: vec![1], ..Binding::default() })
+            .unwrap();
+        let (mut y, h) = ([0.0], 0.005);
+        for k in 0..800 {
+            assert_eq!(Subsystem::save(&mut probe).is_ok(), k <= 200, "step {k}");
+            let span = Span::new(f64::from(k) * h, h);
+            Subsystem::advance(&mut probe, span, Inputs::constant(&[0.0]), &mut y).unwrap();
+            assert!((y[0] - (1.0 - h).powi(k + 1)).abs() < 1e-12, "step {k}: {}", y[0]);
+        }
+    }
+
+    /// A probe that could not be taken back left the state where it had led to, and the run went on from there.
+    #[test]
+    fn a_probe_that_cannot_be_taken_back_is_an_error_of_the_step() {
+        let inner = Decay { fails: [f64::INFINITY, 1.0], ..Decay::new(Some(1)) };
+        let (mut probe, _) = OwnStepProbe::new(Box::new(inner), None);
+        Subsystem::bind(&mut probe, &Binding { inputs: vec![0], outputs: vec![1], ..Binding::default() })
+            .unwrap();
+        let (mut y, h) = ([0.0], 0.005);
+        let failed = (0..800).find_map(|k| {
+            let span = Span::new(f64::from(k) * h, h);
+            let made = Subsystem::advance(&mut probe, span, Inputs::constant(&[0.0]), &mut y);
+            made.is_ok().then(|| assert!((y[0] - (1.0 - h).powi(k + 1)).abs() < 1e-12, "step {k}: {}", y[0]));
+            made.err().map(|error| (k, error.to_string()))
+        });
+        // Every 50th step is probed, and answers to inputs between them.
+        assert!(
+            failed.as_ref().is_some_and(|(k, why)| (200..=250).contains(k) && why == "not restored"),
+            "{failed:?}"
+        );
     }
 
     /// What the engine saved is what it gets back, whatever was probed in between.

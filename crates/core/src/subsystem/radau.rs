@@ -1,7 +1,7 @@
 //! Radau's two sub-steps for a subsystem that takes values only: the right mean, the right moment, the right end.
 
-use crate::subsystem::wrapper::Wrapper;
-use crate::subsystem::{Advance, Binding, Info, Inputs, Span, StepEvent, Subsystem, SubsystemError};
+use crate::subsystem::wrapper::{Wrapper, are_held, in_two_parts};
+use crate::subsystem::{Advance, Binding, Info, Inputs, Span, Subsystem, SubsystemError};
 
 /// The share of the step that the second sub-step has: Radau's nodes for two stages are 1/3 and 1 (Hairer, Wanner, IV.5).
 const LAST: f64 = 1.0 / 3.0;
@@ -19,7 +19,7 @@ pub struct RadauSubstep {
 }
 
 impl RadauSubstep {
-    /// Wrapper a subsystem that can be sub-stepped and has `inputs` bound inputs.
+    /// Wraps a subsystem that can be sub-stepped and has `inputs` bound inputs.
     pub fn new(inner: Box<dyn Subsystem>, inputs: usize) -> Self {
         let mut info = inner.info().clone();
         info.capabilities.input_derivatives = 2;
@@ -47,8 +47,7 @@ impl Wrapper for RadauSubstep {
     }
 
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
-        let still = |list: &[f64]| list.iter().all(|&x| x == 0.0);
-        if still(u.slope) && still(u.curvature) {
+        if are_held(u) {
             return self.inner.advance(span, Inputs::constant(u.value), y);
         }
         let h = span.h;
@@ -64,14 +63,6 @@ impl Wrapper for RadauSubstep {
         let middle = span.end - LAST * h;
         let body = Span { start: span.start, end: middle, h: middle - span.start };
         let last = Span { start: middle, end: span.end, h: span.end - middle };
-        let first = self.inner.advance(body, Inputs::constant(&self.body), y)?;
-        if first.reached < body.end - 1e-9 * body.h || first.event == StepEvent::Terminated {
-            return Ok(first);
-        }
-        let second = self.inner.advance(last, Inputs::constant(&self.end), y)?;
-        let next_event = second.next_event.or(first.next_event.filter(|&t| t > span.end));
-        // An event at the end of the first sub-step has been handled in the second one.
-        let event = second.event.max(first.event.min(StepEvent::Handled));
-        Ok(Advance { event, next_event, ..second })
+        in_two_parts(self.inner.as_mut(), [(body, &self.body), (last, &self.end)], y)
     }
 }

@@ -1,7 +1,7 @@
 //! Something around a subsystem that changes a part of what it does: everything else is passed on, here and nowhere else.
 
 use crate::subsystem::{
-    Advance, Binding, Info, Inputs, Packet, Setup, Span, StateSnapshot, Subsystem, SubsystemError,
+    Advance, Binding, Info, Inputs, Packet, Setup, Span, StateSnapshot, StepEvent, Subsystem, SubsystemError,
 };
 
 /// A subsystem around another one. What is not overridden is what the inner one does; every implementor is a
@@ -102,6 +102,28 @@ pub trait Wrapper: Send {
     fn advance(&mut self, span: Span, u: Inputs<'_>, y: &mut [f64]) -> Result<Advance, SubsystemError> {
         self.inner_mut().advance(span, u, y)
     }
+}
+
+/// Crosses a span in two parts with constant inputs each, or ends where the first part ends early.
+pub(super) fn in_two_parts(
+    inner: &mut dyn Subsystem,
+    [(one, u), (two, v)]: [(Span, &[f64]); 2],
+    y: &mut [f64],
+) -> Result<Advance, SubsystemError> {
+    let first = inner.advance(one, Inputs::constant(u), y)?;
+    if first.reached < one.end - 1e-9 * one.h || first.event == StepEvent::Terminated {
+        return Ok(first);
+    }
+    let second = inner.advance(two, Inputs::constant(v), y)?;
+    let next_event = second.next_event.or(first.next_event.filter(|&t| t > two.end));
+    // An event at the end of the first part has been handled in the second one.
+    let event = second.event.max(first.event.min(StepEvent::Handled));
+    Ok(Advance { event, next_event, ..second })
+}
+
+/// Whether inputs are held: what changes them over a step does nothing.
+pub(super) fn are_held(u: Inputs<'_>) -> bool {
+    u.slope.iter().chain(u.curvature).all(|&x| x == 0.0)
 }
 
 impl<T: Wrapper> Subsystem for T {

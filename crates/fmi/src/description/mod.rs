@@ -161,7 +161,7 @@ pub enum Initial {
 pub enum Dimension {
     /// Always this long.
     Fixed(u64),
-    /// As long as the structural parameter with this value reference says.
+    /// As long as the structural parameter or constant with this value reference says.
     Parameter(u32),
 }
 
@@ -244,6 +244,18 @@ pub struct Variable {
     pub negated: bool,
     /// One line for people.
     pub description: Box<str>,
+}
+
+impl Variable {
+    /// Whether the length of an array may be its value (FMI 3.0.2 section 2.4.7.1).
+    pub(crate) fn may_be_a_length(&self) -> bool {
+        let is_known =
+            self.causality == Causality::StructuralParameter || self.variability == Variability::Constant;
+        is_known
+            && self.kind.range().is_some()
+            && self.kind != Kind::Enumeration
+            && self.dimensions.is_empty()
+    }
 }
 
 /// What the co-simulation interface offers.

@@ -124,14 +124,14 @@ fn check_start(
     Ok(())
 }
 
-/// Lengths of arrays are constants or structural parameters that are there, and start values as many.
+/// Lengths of arrays are numbers, constants or structural parameters that are there, and start values as many.
 fn check_dimensions(
     parent: Node<'_, '_>,
     variables: &Variables,
     notes: &Notes<'_>,
 ) -> Result<(), DescriptionError> {
-    let structural = |v: &&Variable| v.causality == Causality::StructuralParameter;
-    let known: HashSet<u32> = variables.list.iter().filter(structural).map(|v| v.reference).collect();
+    let known: HashSet<u32> =
+        variables.list.iter().filter(|v| v.may_be_a_length()).map(|v| v.reference).collect();
     let lost = |d: &Dimension| match d {
         Dimension::Parameter(reference) if !known.contains(reference) => Some(*reference),
         _ => None,
@@ -140,7 +140,7 @@ fn check_dimensions(
     let lengths: HashMap<u32, u64> = variables
         .list
         .iter()
-        .filter(structural)
+        .filter(|v| v.may_be_a_length())
         .filter_map(|v| match &v.start {
             Some(Value::Integer(n)) => Some((v.reference, u64::try_from(*n).ok()?)),
             _ => None,
@@ -160,8 +160,11 @@ fn check_dimensions(
     }
     for (node, &v) in nodes(parent, Version::Fmi3).into_iter().zip(&variables.index_of_element) {
         if let Some(reference) = lost(&variables.list[v as usize]) {
-            let (element, reference) = ("Dimension".to_owned(), u64::from(reference));
-            return Err(notes.error(node, DescriptionProblem::NoReference { element, reference }));
+            let name = variables.list[v as usize].name.to_string();
+            let found = format!(
+                "`valueReference` is `{reference}`, not a structural parameter or constant of type `UInt64`"
+            );
+            return Err(notes.error(node, DescriptionProblem::Dimension { name, found }));
         }
         if let Some((size, count)) = miscounted(&variables.list[v as usize]) {
             let name = variables.list[v as usize].name.to_string();
@@ -223,7 +226,7 @@ fn read_one(
     let (causality, variability) = draft.roles(kind, node, context.version, notes);
     let initial = draft.initial.unwrap_or(default_initial(causality, variability));
     let (start, dimensions) = if context.version == Version::Fmi3 {
-        let dimensions = read_dimensions(inner, notes);
+        let dimensions = read_dimensions(inner, name, notes)?;
         (read_start(inner, draft.start, kind, (name, !dimensions.is_empty()), notes)?, dimensions)
     } else {
         let start = draft.start.map(|text| scalar(inner, text, kind, name, notes)).transpose()?;
@@ -520,18 +523,28 @@ fn read_start(
     Ok(if is_array && is_given && items.len() != 1 { Some(Value::List(items)) } else { items.pop() })
 }
 
-fn read_dimensions(node: Node<'_, '_>, notes: &mut Notes<'_>) -> Box<[Dimension]> {
-    let mut dimensions = Vec::new();
-    for n in elements(node).filter(|n| n.tag_name().name() == "Dimension") {
-        let start = n.attribute("start").and_then(|text| text.trim().parse().ok());
-        let reference = n.attribute("valueReference").and_then(|text| text.trim().parse().ok());
-        match (start, reference) {
-            (Some(length), None) => dimensions.push(Dimension::Fixed(length)),
-            (None, Some(reference)) => dimensions.push(Dimension::Parameter(reference)),
-            _ => notes.note(n, || "a dimension needs either `start` or `valueReference`".to_owned()),
-        }
-    }
-    dimensions.into()
+/// Guessing a length would let the FMU write past our buffers.
+fn read_dimensions(
+    node: Node<'_, '_>,
+    name: &str,
+    notes: &Notes<'_>,
+) -> Result<Box<[Dimension]>, DescriptionError> {
+    let dimension = |n: Node<'_, '_>| {
+        let (start, reference) = (n.attribute("start"), n.attribute("valueReference"));
+        let read = match (start, reference) {
+            (Some(length), None) => length.trim().parse().ok().map(Dimension::Fixed),
+            (None, Some(reference)) => reference.trim().parse().ok().map(Dimension::Parameter),
+            _ => None,
+        };
+        read.ok_or_else(|| {
+            let quoted = |what: &str, text: Option<&str>| text.map(|text| format!("`{what}` is `{text}`"));
+            let parts = [quoted("start", start), quoted("valueReference", reference)];
+            let found = parts.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+            let found = if found.is_empty() { "none of both".to_owned() } else { found };
+            notes.error(n, DescriptionProblem::Dimension { name: name.to_owned(), found })
+        })
+    };
+    elements(node).filter(|n| n.tag_name().name() == "Dimension").map(dimension).collect()
 }
 
 /// Other names of a variable. Only the first name of an input is one; a signal has one feeder.

@@ -32,11 +32,35 @@ struct Held {
     curvature: *const [f64],
     scratch: *mut [f64],
     start: f64,
+    /// Times that may be asked for, from and to, in s.
+    known: (f64, f64),
+}
+
+/// What the FMU's questions for inputs inside a step came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Asked {
+    /// What setting the inputs returned: the first answer that is not OK, a warning only if there is nothing else.
+    pub code: c_int,
+    /// A time far outside of the step, or none at all, that was asked for.
+    pub odd_time: Option<f64>,
+}
+
+impl Asked {
+    /// Nothing was asked.
+    pub const NOTHING: Asked = Asked { code: OK, odd_time: None };
+
+    /// With the answer to one more set.
+    fn and(self, code: c_int) -> Self {
+        let is_worse = matches!(Status::from_code(self.code), Status::Ok | Status::Warning) && code != OK;
+        if is_worse { Asked { code, ..self } } else { self }
+    }
 }
 
 thread_local! {
     /// Set while this thread is in a step whose inputs may be asked for in between. What an FMU hands back is not believed.
     static HELD: Cell<Option<Held>> = const { Cell::new(None) };
+
+    static ASKED: Cell<Asked> = const { Cell::new(Asked::NOTHING) };
 }
 
 /// The inputs that are set inside steps.
@@ -226,14 +250,15 @@ impl Instance {
         self.last_step.get()
     }
 
-    /// Runs `call` while the FMU may ask for inputs inside the step.
+    /// Runs `call`, a step by `h` from `t`, while the FMU may ask for inputs inside of it; `start` is the time of the inputs' values.
     pub fn with_held<T>(
         &self,
         intermediate: &mut Intermediate,
-        inputs: Inputs<'_>,
-        start: f64,
+        (inputs, start): (Inputs<'_>, f64),
+        (t, h): (f64, f64),
         call: impl FnOnce() -> T,
-    ) -> T {
+    ) -> (T, Asked) {
+        ASKED.set(Asked::NOTHING);
         HELD.set(Some(Held {
             set_float64: self.api.set_float64,
             handle: self.handle,
@@ -244,10 +269,12 @@ impl Instance {
             curvature: inputs.curvature,
             scratch: &raw mut *intermediate.scratch,
             start,
+            // The internal solver may be past the step's end when it asks, but not by a whole step.
+            known: (t - h, t + 2.0 * h),
         }));
         let result = call();
         HELD.set(None);
-        result
+        (result, ASKED.get())
     }
 
     pub fn output_derivatives(&self, references: &[u32], orders: &[c_int], values: &mut [f64]) -> c_int {
@@ -397,12 +424,18 @@ unsafe extern "C" fn intermediate_update(
             *early = 0;
         }
         let (Some(held), true) = (HELD.get(), set_requested != 0) else { return };
+        let asked = ASKED.get();
+        if !(held.known.0 <= time && time <= held.known.1) {
+            ASKED.set(Asked { odd_time: asked.odd_time.or(Some(time)), ..asked });
+            return;
+        }
         let inputs = Inputs { value: &*held.value, slope: &*held.slope, curvature: &*held.curvature };
         let (references, scratch) = (&*held.references, &mut *held.scratch);
         for (value, &place) in scratch.iter_mut().zip(&*held.places) {
             *value = inputs.at(place as usize, time - held.start);
         }
         let (n, length) = (references.len(), scratch.len());
-        (held.set_float64)(held.handle, references.as_ptr(), n, scratch.as_ptr(), length);
+        let code = (held.set_float64)(held.handle, references.as_ptr(), n, scratch.as_ptr(), length);
+        ASKED.set(ASKED.get().and(code));
     }
 }

@@ -29,7 +29,11 @@ impl Assembled {
             }
             RunError::Subsystem { member, phase, span, error } => {
                 let name = &names.subsystems[*member];
-                let doing = if *phase == "step" { when(span) } else { format!("{phase} {}", when(span)) };
+                let doing = match *phase {
+                    "step" => when(span),
+                    phase if span.h == 0.0 => format!("{phase} {}", when(span)),
+                    phase => format!("{phase} in the {}", when(span)),
+                };
                 let failure = Failure::new(format!("{name}: {doing} failed: {error}"));
                 model(failure.of(name).at(span).call(error))
             }

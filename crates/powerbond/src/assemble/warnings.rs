@@ -84,7 +84,15 @@ pub(crate) fn engine_warnings(engine: &Engine, names: &Names) -> Vec<String> {
             short(moved.to)
         )
     });
-    unknown.chain(loops).chain(deaf).chain(moved).chain(early_end(engine)).collect()
+    let statistics = engine.statistics();
+    let refused = statistics.refused.iter().map(|(s, error)| {
+        format!(
+            "`{}`: saving its state failed ({error}); steps that could not have been rolled back, whatever their errors: {}",
+            name(*s),
+            statistics.unsaved
+        )
+    });
+    unknown.chain(loops).chain(deaf).chain(moved).chain(early_end(engine)).chain(refused).collect()
 }
 
 /// Steps that are multiples of something may not fit into the run.

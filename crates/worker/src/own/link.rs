@@ -9,7 +9,7 @@ use crate::words::{Words, is_its_own, last_of};
 use crate::{os, worker};
 use powerbond::core::subsystem::{Loss, Lost};
 use powerbond::fmi::printed::PRINTED;
-use powerbond::fmi::trace::{Image, Mirror, Slot};
+use powerbond::fmi::trace::{Image, Mirror, Slot, UnderWay};
 use std::io;
 use std::path::PathBuf;
 use std::process::{self, Command, ExitStatus, Stdio};
@@ -167,6 +167,11 @@ impl Watch {
 /// What to say of a process that is gone.
 fn lost(mailbox: &Mailbox, loss: Loss, how: String) -> Lost {
     let seen = under_way(mailbox).and_then(|image| Slot::of(&image).under_way());
+    if let Some(UnderWay { instance, call, .. }) = seen.as_ref().filter(|call| call.is_of_scratch) {
+        worker::lost_a_scratch_instance(&format!(
+            "`{instance}`: `{call}` of a scratch instance {how} before the run"
+        ));
+    }
     let time = seen.as_ref().and_then(|call| call.time);
     let (call, how) = match seen {
         Some(seen) => (Some(seen.call.to_owned()), how),

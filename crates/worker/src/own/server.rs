@@ -110,10 +110,17 @@ struct Member {
     snapshots: BTreeMap<u64, StateSnapshot>,
 }
 
+impl Member {
+    fn new(simulator: Box<dyn Subsystem>) -> Self {
+        Member { simulator, snapshots: BTreeMap::new() }
+    }
+}
+
 /// A subsystem with its scratch instances, and room for what is sent.
 #[derive(Default)]
 pub(crate) struct Server {
-    members: Vec<Option<Member>>,
+    /// That of the run first. All stay until the end.
+    members: Vec<Member>,
     lines: Arc<Mutex<Vec<LogLine>>>,
     taken: u64,
     payload: Vec<u8>,
@@ -159,7 +166,7 @@ impl Server {
             }
             Err(Trouble::Garbled) => return Err(Garbled),
         }
-        let member = self.members.get(instance).and_then(Option::as_ref);
+        let member = self.members.get(instance);
         answer.option(member.and_then(|member| member.simulator.next_event()), Vec::f64);
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         answer.list(&lines, messages::write_line);
@@ -181,7 +188,7 @@ impl Server {
             _ => {}
         }
         let Server { members, taken, payload, u, y, bytes, .. } = self;
-        let Some(Member { simulator, snapshots }) = members.get_mut(instance).and_then(Option::as_mut) else {
+        let Some(Member { simulator, snapshots }) = members.get_mut(instance) else {
             return Err(Trouble::Garbled);
         };
         match ask {
@@ -227,7 +234,8 @@ impl Server {
                 let scratch = simulator.scratch();
                 payload.flag(scratch.is_some());
                 if let Some(simulator) = scratch {
-                    payload.u32(place(members, simulator));
+                    payload.u32(members.len() as u32);
+                    members.push(Member::new(simulator));
                 }
             }
             Ask::Unreadable => {
@@ -304,7 +312,7 @@ impl Server {
                 payload.option(failure.as_deref(), |out, text| out.text(text));
                 messages::write_info(payload, simulator.info());
                 payload.list(simulator.packets(), messages::write_packet);
-                place(&mut self.members, simulator);
+                self.members.push(Member::new(simulator));
             }
         }
         Ok(())
@@ -313,17 +321,6 @@ impl Server {
 
 fn setup(from: &mut Reader<'_>) -> Result<Setup, Garbled> {
     Ok(Setup { start: from.f64()?, stop: from.f64()? })
-}
-
-/// Puts an instance into the first free place.
-fn place(members: &mut Vec<Option<Member>>, simulator: Box<dyn Subsystem>) -> u32 {
-    let member = Some(Member { simulator, snapshots: BTreeMap::new() });
-    let free = members.iter().position(Option::is_none).unwrap_or(members.len());
-    match members.get_mut(free) {
-        Some(slot) => *slot = member,
-        None => members.push(member),
-    }
-    free as u32
 }
 
 #[cfg(test)]

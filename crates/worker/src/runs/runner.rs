@@ -3,7 +3,7 @@
 use super::{Ask, Checked, Head, Say, Told, VARIABLE, VERB};
 use crate::black_box::{BlackBox, Layout};
 use crate::own::{End, Mailbox, Program, Spin, spawn};
-use crate::supervisor::{Killed, Limits, Listener, Silent, Watch};
+use crate::supervisor::{Killed, Limits, Listener, Silent, Watch, damage};
 use crate::{os, worker};
 use powerbond::core::observe::Flow;
 use powerbond::table::Table;
@@ -107,6 +107,17 @@ struct Process {
     memory: Option<Memory>,
     spin: Spin,
     bytes: Vec<u8>,
+    /// It makes no scratch instances, since one of them ended the process before it: for this task only.
+    is_for_one: bool,
+    /// The columns of the task were told.
+    has_told: bool,
+}
+
+/// What came of a task.
+enum Attempt {
+    Said(Process, Say),
+    /// A scratch instance ended the process before the run: how.
+    Tried(String),
 }
 
 /// Why there is no answer.
@@ -178,9 +189,7 @@ impl Runner {
         let Say::Ended(told) = said else { return Err(process.garbled()) };
         let is_last = told.is_last;
         let ended = process.ended(*told).map_err(|e| Error::output("memory for results".as_ref(), &e));
-        if !is_last {
-            self.process = Some(process);
-        }
+        self.keep(process, is_last);
         ended
     }
 
@@ -190,9 +199,7 @@ impl Runner {
         let ask = Ask::Check { task: Box::new(task.clone()), folder };
         let (mut process, said) = self.say(&ask, limits, None, &mut Silent)?;
         let Say::Checked(checked, is_last) = said else { return Err(process.garbled()) };
-        if !is_last {
-            self.process = Some(process);
-        }
+        self.keep(process, is_last);
         Ok(checked)
     }
 
@@ -208,47 +215,91 @@ impl Runner {
         let ask = Ask::Answer { task: Box::new(task.clone()), question: question.clone(), folder };
         let (mut process, said) = self.say(&ask, limits, None, listener)?;
         let Say::Answered(answer, is_last) = said else { return Err(process.garbled()) };
-        if !is_last {
-            self.process = Some(process);
-        }
+        self.keep(process, is_last);
         Ok(answer)
     }
 
-    /// Has something done; the process, which lives on, and what it said.
+    /// For the next task, unless this was its last.
+    fn keep(&mut self, process: Process, is_last: bool) {
+        self.process = Some(process).filter(|process| !is_last && !process.is_for_one);
+    }
+
+    /// Has something done; the process, which lives on, and what it said. Where a scratch instance of an FMU ends the process before the
+    /// run, another one makes the run without any.
     fn say(
         &mut self,
         ask: &Ask,
         limits: Limits,
-        rows: Option<&mut dyn RowListener>,
+        mut rows: Option<&mut dyn RowListener>,
         listener: &mut dyn Listener,
     ) -> Result<(Process, Say), Error> {
-        let mut process = match self.process.take() {
+        let begun = Instant::now();
+        let process = match self.process.take() {
             Some(process) => process,
-            None => Process::start(&self.program).map_err(begin)?,
+            None => Process::start(&self.program, None).map_err(begin)?,
         };
+        let first = match &mut rows {
+            Some(rows) => self.attempt(process, ask, limits, Some(&mut **rows), listener)?,
+            None => self.attempt(process, ask, limits, None, listener)?,
+        };
+        let why = match first {
+            Attempt::Said(process, said) => return Ok((process, said)),
+            Attempt::Tried(why) => why,
+        };
+        let process = Process::start(&self.program, Some(&why)).map_err(begin)?;
+        let run = limits.run.map(|limit| limit.saturating_sub(begun.elapsed()));
+        match self.attempt(process, ask, Limits { run, ..limits }, rows, listener)? {
+            Attempt::Said(process, said) => Ok((process, said)),
+            Attempt::Tried(how) => Err(Error::Crash(Box::new(Failure::new(how)))),
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        mut process: Process,
+        ask: &Ask,
+        limits: Limits,
+        rows: Option<&mut dyn RowListener>,
+        listener: &mut dyn Listener,
+    ) -> Result<Attempt, Error> {
         let black_box = process.memory.as_ref().map(|memory| memory.black_box);
         let Some(black_box) = black_box else { return Err(begin(io::ErrorKind::BrokenPipe.into())) };
         black_box.renew();
+        black_box.seal();
+        black_box.set_retries();
+        process.has_told = false;
         let mut watch = Watch::new(black_box, limits);
-        match process.work(ask, black_box, rows, &mut watch, listener) {
+        let worked = process.work(ask, black_box, rows, &mut watch, listener);
+        if !black_box.is_intact() {
+            process.kill();
+            powerbond::fmi::sweep_stale();
+            return Err(damage());
+        }
+        match worked {
             Ok(Say::Failed(error)) => {
-                self.process = Some(process);
+                self.keep(process, false);
                 Err(error)
             }
             Ok(Say::Ended(mut told)) => {
                 told.error = told.error.or_else(|| watch.time_is_up());
-                Ok((process, Say::Ended(told)))
+                Ok(Attempt::Said(process, Say::Ended(told)))
             }
-            Ok(said) => Ok((process, said)),
+            Ok(said) => Ok(Attempt::Said(process, said)),
             Err(Gone::Garbled) => Err(process.garbled()),
             Err(Gone::Ended(status)) => {
                 os::kill_group(process.child.id());
                 powerbond::fmi::sweep_stale();
-                Err(watch.crash(status))
+                match watch.tried(Ok(status)).filter(|_| !process.has_told) {
+                    Some(why) => Ok(Attempt::Tried(why)),
+                    None => Err(watch.crash(status)),
+                }
             }
             Err(Gone::Killed(killed)) => {
                 process.kill();
                 powerbond::fmi::sweep_stale();
+                if let Some(why) = watch.tried(Err(&killed)).filter(|_| !process.has_told) {
+                    return Ok(Attempt::Tried(why));
+                }
                 Err(match killed {
                     Killed::Hung(failure) => Error::Deadline(failure),
                     Killed::TooLarge(failure) => Error::Crash(failure),
@@ -262,7 +313,8 @@ impl Runner {
 }
 
 impl Process {
-    fn start(program: &Program) -> io::Result<Self> {
+    /// Without scratch instances if there is a reason.
+    fn start(program: &Program, without: Option<&str>) -> io::Result<Self> {
         let (mailbox_fd, mailbox) = os::create::<Mailbox>()?;
         let memory = Memory::take()?;
         let mut command = program.command();
@@ -270,13 +322,24 @@ impl Process {
         let id = process::id();
         command.env(VARIABLE, format!("{}:{id}", os::number(&mailbox_fd)));
         command.env(worker::VARIABLE, format!("{}:{id}", os::number(&memory.descriptor)));
+        if let Some(why) = without {
+            command.env(worker::NO_SCRATCH, why);
+        }
         // Signals of the terminal are for the process that started it, and what an FMU starts ends with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let child = spawn(command)?;
         drop(mailbox_fd);
         os::pass_on(&memory.descriptor, false)?;
-        Ok(Process { child, mailbox, memory: Some(memory), spin: Spin::new(), bytes: Vec::new() })
+        Ok(Process {
+            child,
+            mailbox,
+            memory: Some(memory),
+            spin: Spin::new(),
+            bytes: Vec::new(),
+            is_for_one: without.is_some(),
+            has_told: false,
+        })
     }
 
     /// Sends a task and waits until it is done.
@@ -288,7 +351,7 @@ impl Process {
         watch: &mut Watch,
         listener: &mut dyn Listener,
     ) -> Result<Say, Gone> {
-        let Process { child, mailbox, spin, bytes, .. } = self;
+        let Process { child, mailbox, spin, bytes, has_told, .. } = self;
         let id = child.id();
         // How long whoever sees rows had the process wait.
         let waited = Cell::new(Duration::ZERO);
@@ -311,7 +374,10 @@ impl Process {
         loop {
             mailbox.receive(End::Parent, bytes, spin, &mut tick)?;
             match (postcard::from_bytes(bytes).map_err(|_| Gone::Garbled)?, &mut rows) {
-                (Say::Columns(names), Some(rows)) => rows.columns(names),
+                (Say::Columns(names), Some(rows)) => {
+                    *has_told = true;
+                    rows.columns(names);
+                }
                 (Say::Row(values), Some(rows)) => {
                     let begun = Instant::now();
                     let goes_on = rows.row(&values) == Flow::Continue;

@@ -47,7 +47,15 @@ impl Watcher {
     /// Of something without rows.
     pub fn of(progress: Option<Py<PyAny>>, cause: &Cause) -> Self {
         let cause = cause.clone();
-        Watcher { callback: None, progress, names: Vec::new(), has_ended: false, kept: None, cause, raised: None }
+        Watcher {
+            callback: None,
+            progress,
+            names: Vec::new(),
+            has_ended: false,
+            kept: None,
+            cause,
+            raised: None,
+        }
     }
 
     fn row(&mut self, values: &[f64]) -> Flow {

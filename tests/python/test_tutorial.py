@@ -5,7 +5,6 @@ Screens and screenshots are in target/walk; look there when a test fails.
 
 import pathlib
 import re
-import shutil
 import time
 
 import chromium
@@ -115,7 +114,7 @@ def test_a_python_fmu_and_one_in_c_from_nothing_to_plots(tmp_path):
 
 
 def test_from_exported_fmus_to_a_plot_in_a_minute(tmp_path):
-    """The issue of a first hour: `new` to `--report` on FMUs that powerbond exports."""
+    """`new` to `--report` on FMUs that powerbond exports."""
     with shell(tmp_path, "exported") as window:
         for model in ("oscillator/force-giver", "oscillator/mass"):
             assert window.type(f"powerbond export {model} --set integrator=accurate")[1] == 0
@@ -128,10 +127,9 @@ def test_from_exported_fmus_to_a_plot_in_a_minute(tmp_path):
 
 def test_the_commands_of_the_readme_work_as_typed(tmp_path):
     """Those for two FMUs; the tests in Rust run the others."""
-    shutil.copytree(ROOT / "examples/dc-motor", tmp_path / "examples/dc-motor")
     (block,) = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
     with shell(tmp_path, "readme") as window:
         for command in block.splitlines():
             lines, code = window.type(command)
             assert code == 0, f"`{command}`: {code}\n" + "\n".join(lines)
-    assert list(tmp_path.glob("examples/dc-motor/results/*/report.html"))
+    assert list(tmp_path.glob("dc-motor/results/*/report.html"))

@@ -117,7 +117,7 @@ fn describe(check: &Check) -> String {
         rows.push(vec![
             s.name.clone(),
             s.model.clone(),
-            quantity(s.step, "s") + &rate,
+            if check.adaptive { "adaptive".to_owned() } else { quantity(s.step, "s") } + &rate,
             s.feed_through.to_owned(),
             yes(s.can.restore),
             yes(s.can.refresh),

@@ -1,8 +1,11 @@
 //! `powerbond completions` and `powerbond man`: made from the one list of verbs and options.
 
+use crate::embedded;
 use crate::text::print;
 use clap::CommandFactory;
-use powerbond::Error;
+use clap::builder::PossibleValuesParser;
+use powerbond::{Error, models};
+use powerbond_bench::SUITES;
 use std::path::{Path, PathBuf};
 
 /// Options of `completions`.
@@ -23,10 +26,22 @@ pub struct Man {
     output_dir: Option<PathBuf>,
 }
 
-/// Prints a script that completes verbs, options and file names.
+/// Prints a script that completes verbs, options, file names, and the names of what is inside: examples, models, suites.
 pub fn completions(arguments: &Completions) -> Result<u8, Error> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut crate::Arguments::command(), "powerbond", &mut script);
+    let mut command = crate::Arguments::command();
+    // Not where options are read: unknown names have better messages there.
+    let lists: [(&str, &str, Vec<&'static str>); 3] = [
+        ("new", "example", embedded::EXAMPLES.iter().map(|example| example.name).collect()),
+        ("export", "model", models::ALL.iter().map(|model| model.name).collect()),
+        ("bench", "suite", SUITES.iter().map(|suite| suite.name).chain(["list"]).collect()),
+    ];
+    for (verb, argument, names) in lists {
+        command = command.mut_subcommand(verb, |verb| {
+            verb.mut_arg(argument, |argument| argument.value_parser(PossibleValuesParser::new(names)))
+        });
+    }
+    clap_complete::generate(arguments.shell, &mut command, "powerbond", &mut script);
     print(&String::from_utf8_lossy(&script))?;
     Ok(0)
 }

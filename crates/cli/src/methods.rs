@@ -33,7 +33,7 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             json!({
                 "kind": e.kind.key(), "name": e.name, "about": e.about, "paper": e.paper,
                 "knobs": e.knobs.iter().map(|k| json!({
-                    "name": k.name, "default": e.default_of(k), "unit": k.unit, "about": k.about,
+                    "name": k.name, "default": e.default_of(k), "words": k.domain.words(), "unit": k.unit, "about": k.about,
                 })).collect::<Vec<_>>(),
             })
         };
@@ -44,7 +44,8 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
                     "name": v.name, "causality": causality(v.causality), "unit": unit(v), "about": v.description,
                 })).collect::<Vec<_>>(),
                 "parameters": m.all_parameters().map(|p| json!({
-                    "name": p.name, "default": default_of(p.domain), "unit": p.unit, "about": p.description,
+                    "name": p.name, "default": default_of(p.domain), "words": words_of(p.domain), "unit": p.unit,
+                    "about": p.description,
                 })).collect::<Vec<_>>(),
             })
         };
@@ -66,7 +67,12 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             let paper = if entry.paper.is_empty() { String::new() } else { format!("  [{}]", entry.paper) };
             out += &format!("  {:<13} {}{paper}\n", entry.name, entry.about);
             for knob in entry.knobs {
-                out += &line(knob.name, knob.about, knob.unit, Some(&entry.default_of(knob)));
+                out += &line(
+                    knob.name,
+                    knob.about,
+                    knob.unit,
+                    &values(knob.domain.words(), &entry.default_of(knob)),
+                );
             }
         }
         out.push('\n');
@@ -77,10 +83,11 @@ pub fn main(arguments: &Arguments) -> Result<u8, Error> {
             out += &format!("  {}\n      {}\n", model.name, model.description);
             for v in variables(model) {
                 let what = format!("{}: {}", causality(v.causality), v.description);
-                out += &line(&v.name, &what, unit(&v), None);
+                out += &line(&v.name, &what, unit(&v), "");
             }
             for p in model.all_parameters() {
-                out += &line(p.name, p.description, p.unit, Some(&default_of(p.domain)));
+                out +=
+                    &line(p.name, p.description, p.unit, &values(words_of(p.domain), &default_of(p.domain)));
             }
         }
     }
@@ -106,10 +113,23 @@ fn unit(variable: &Variable) -> &str {
 }
 
 /// One line about a knob, a parameter or a variable.
-fn line(name: &str, about: &str, unit: &str, default: Option<&str>) -> String {
+fn line(name: &str, about: &str, unit: &str, values: &str) -> String {
     let unit = if unit.is_empty() { String::new() } else { format!(", in {unit}") };
-    let default = default.map_or(String::new(), |d| format!(" (default: {d})"));
-    format!("      {name:<18} {about}{unit}{default}\n")
+    format!("      {name:<18}  {about}{unit}{values}\n")
+}
+
+/// The words that may be written, and what holds without one.
+fn values(words: &[&str], default: &str) -> String {
+    let words = words.iter().map(|word| format!("`{word}`, ")).collect::<String>();
+    let words = words.strip_suffix(", ").map_or(String::new(), |words| format!("{words}; "));
+    format!(" ({words}default: {default})")
+}
+
+fn words_of(domain: Domain) -> &'static [&'static str] {
+    match domain {
+        Domain::Choice(words) => words,
+        Domain::Number { .. } | Domain::Count { .. } => &[],
+    }
 }
 
 fn title(kind: Kind) -> &'static str {

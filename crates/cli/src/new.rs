@@ -2,10 +2,11 @@
 
 use crate::embedded;
 use crate::terminal::is_terminal;
-use crate::text::{print, quantity, say, show};
+use crate::text::{print, say, show};
 use crate::{contain, layout};
 use powerbond::Error;
 use powerbond::fmi::{PrivateFolder, printable};
+use powerbond::number::short;
 use powerbond::suggest::{Draft, Inclusion, SignalKind, Wire};
 use powerbond::system::SYSTEM_FILE;
 use powerbond::table::{may_replace, write_file};
@@ -230,8 +231,10 @@ fn left(draft: &Draft) -> String {
     let unfed = draft.unfed();
     let start = |signal: &powerbond::suggest::Signal| match (&signal.kind, &signal.unit) {
         (SignalKind::Packet(_), _) => String::new(),
-        (_, Some(unit)) => format!(", {}", quantity(signal.start, &unit.symbol)),
-        (_, None) => format!(", {}", signal.start),
+        (_, unit) => {
+            let unit = unit.as_ref().map_or(String::new(), |unit| unit.suffix());
+            format!(", {}{unit}", short(signal.start))
+        }
     };
     let unfed = unfed.iter().map(|(name, signal)| format!("{name} keeps its start value{}", start(signal)));
     let cut = |lines: &mut Vec<String>, all: Vec<String>, what: &str| {

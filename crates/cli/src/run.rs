@@ -662,7 +662,7 @@ fn choices(s: &Summary) -> String {
     }
     for found in s.choices.sampled.iter().take(MOST_SHOWN) {
         let (period, since) = (quantity(found.period, "s"), quantity(found.since, "s"));
-        out += &format!("{} is sampled every {period}; steps end there since {since}\n", found.output);
+        out += &format!("  {} is sampled every {period}; steps end there since {since}\n", found.output);
     }
     let mut inputs: Vec<_> = s.choices.inputs.iter().collect();
     inputs.sort_by(|a, b| b.limited.total_cmp(&a.limited));

@@ -43,6 +43,7 @@ fn the_document_has_its_keys_and_the_structure_of_the_paper() {
     assert_eq!(
         keys(&document),
         [
+            "adaptive",
             "adjacency",
             "bonds",
             "capabilities",

@@ -153,6 +153,15 @@ impl Unit {
         Some(turns * self.si?.factor * other.si?.factor)
     }
 
+    /// What follows a number in this unit: ` N.m`, nothing where it is dimensionless.
+    pub fn suffix(&self) -> String {
+        if matches!(self.symbol.as_str(), "" | "1" | "-") {
+            String::new()
+        } else {
+            format!(" {}", self.symbol)
+        }
+    }
+
     /// How a value in this unit becomes one in `other`.
     pub fn conversion_to(&self, other: &Unit) -> Conversion {
         let (Some(a), Some(b)) = (self.si, other.si) else { return Conversion::Unknown };

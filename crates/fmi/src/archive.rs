@@ -99,21 +99,23 @@ impl Archive {
     /// Opens a `.fmu` file or an unpacked folder and checks the names, kinds and number of its entries.
     pub fn open(path: &Path, limits: Limits) -> Result<Self, ArchiveError> {
         if path.is_dir() {
-            let path = std::path::absolute(path).map_err(ArchiveError::Open)?;
+            let path = std::path::absolute(path).map_err(ArchiveError::open(path))?;
             return Ok(Archive { source: Source::Folder(path), limits });
         }
         // Before it is opened: a pipe would wait for somebody who writes to it.
-        if !fs::metadata(path).map_err(ArchiveError::Open)?.is_file() {
+        if !fs::metadata(path).map_err(ArchiveError::open(path))?.is_file() {
             return Err(ArchiveError::NoFile);
         }
-        let file = File::open(path).map_err(ArchiveError::Open)?;
-        let bytes = file.metadata().map_err(ArchiveError::Open)?.len();
+        let file = File::open(path).map_err(ArchiveError::open(path))?;
+        let bytes = file.metadata().map_err(ArchiveError::open(path))?.len();
         let mut archive =
             ZipArchive::new(BufReader::new(file)).map_err(|e| ArchiveError::NotZip(e.to_string()))?;
         if archive.len() > limits.entries {
             return Err(ArchiveError::TooMany { count: archive.len(), limit: limits.entries });
         }
-        if let Some(entry) = repeated(path, archive.central_directory_start()).map_err(ArchiveError::Open)? {
+        if let Some(entry) =
+            repeated(path, archive.central_directory_start()).map_err(ArchiveError::open(path))?
+        {
             return Err(ArchiveError::Twice { entry });
         }
         let mut entries = Vec::with_capacity(archive.len());

@@ -1,7 +1,8 @@
 //! What can be wrong with an FMU, layer by layer; every message names the thing and the cure.
 
+use crate::nearby;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Something is wrong with an FMU.
@@ -36,8 +37,8 @@ pub enum Problem {
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // The fields are what the message prints.
 pub enum ArchiveError {
-    #[error("it cannot be opened: {0}")]
-    Open(std::io::Error),
+    #[error("it cannot be opened: {error}{hint}")]
+    Open { error: std::io::Error, hint: String },
     #[error("it is a device or a pipe; expected a `.fmu` file or its unpacked folder")]
     NoFile,
     #[error("it is not a readable zip file: {0}")]
@@ -66,6 +67,13 @@ pub enum ArchiveError {
     Missing { entry: String, folder: Option<String> },
     #[error("`{}` cannot be written: {error}. Set TMPDIR to a folder with space and execute permission", path.display())]
     Write { path: PathBuf, error: std::io::Error },
+}
+
+impl ArchiveError {
+    /// The file at `path` cannot be opened.
+    pub(crate) fn open(path: &Path) -> impl Fn(std::io::Error) -> ArchiveError {
+        move |error| ArchiveError::Open { hint: nearby::hint(path, &error), error }
+    }
 }
 
 /// What is wrong with an XML file of an FMU, and where.

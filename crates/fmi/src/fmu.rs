@@ -197,7 +197,7 @@ impl Fmu {
     pub fn open_with(path: impl AsRef<Path>, limits: Limits) -> Result<Self, FmuError> {
         let path = path.as_ref();
         let fail = |problem: Problem| FmuError { file: path.to_owned(), problem };
-        let identity = Identity::of(path).map_err(|e| fail(ArchiveError::Open(e).into()))?;
+        let identity = Identity::of(path).map_err(|e| fail(ArchiveError::open(path)(e).into()))?;
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|(_, shared)| shared.strong_count() > 0);
         if let Some(shared) = open.iter().find(|(i, _)| *i == identity).and_then(|(_, s)| s.upgrade()) {

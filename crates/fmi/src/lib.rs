@@ -34,6 +34,7 @@ mod lifecycle;
 mod loaded;
 mod log;
 mod machine;
+pub mod nearby;
 mod numbers;
 mod packets;
 mod perturb;

@@ -20,6 +20,10 @@ use std::time::{Duration, Instant};
 
 /// Between two events, and between two looks at the files.
 const EVERY: Duration = Duration::from_millis(500);
+/// What is looked at costs no more than this share of the time of the run.
+const SHARE: u32 = 100;
+/// However long a look takes, the next one comes after this time.
+const SELDOM: Duration = Duration::from_secs(10);
 /// A page that takes nothing for so long is left alone.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// At the end of a run open pages get what is left within this time.
@@ -62,7 +66,8 @@ struct Now {
 #[derive(Default)]
 struct Looking {
     live: Option<Live>,
-    looked: Option<Instant>,
+    /// When it was looked the last time, and how long that took.
+    looked: Option<(Instant, Duration)>,
     /// How often there was something new, and what it is by now.
     version: u64,
     lines: Option<Arc<str>>,
@@ -247,10 +252,13 @@ impl Shared {
     fn look(&self) {
         let folder = lock(&self.now).folder.clone();
         let mut looking = lock(&self.looking);
-        if looking.looked.is_some_and(|when| when.elapsed() < EVERY / 2) {
+        let is_recent =
+            |(end, took): (Instant, Duration)| end.elapsed() < (took * SHARE).clamp(EVERY / 2, SELDOM);
+        if looking.looked.is_some_and(is_recent) {
             return;
         }
         let Some(folder) = folder else { return };
+        let begun = Instant::now();
         let live = looking.live.get_or_insert_with(|| Live::new(&folder));
         // What cannot be read now may be there the next time; in the end the report says what is wrong.
         let new = live.look().unwrap_or(false).then(|| live.lines()).flatten();
@@ -258,7 +266,7 @@ impl Shared {
             looking.lines = Some(lines.into());
             looking.version += 1;
         }
-        looking.looked = Some(Instant::now());
+        looking.looked = Some((Instant::now(), begun.elapsed()));
     }
 }
 

@@ -399,7 +399,14 @@ fn an_input_has_one_feeder() {
     refuses(
         "from = \"chassis.velocity\"",
         "from = \"wheel.suspension_force\" # N",
-        &["in N and `wheel.chassis_velocity` in m/s", "convert_units = false"],
+        &["in N and `wheel.chassis_velocity` in m/s", "`convert_units = false` connects"],
+    );
+    // Beside one end is one variable that fits the other.
+    check_text(
+        "[subsystems.a]\nmodel = \"oscillator/mass\"\n[subsystems.b]\nmodel = \"oscillator/force-giver\"\n\
+         [[connections]]\nfrom = \"a.position\"\nto = \"b.velocity\"\n",
+        "\"a.position\"",
+        &["`a.position` is in m and `b.velocity` in m/s", "Did you mean `a.velocity`, in m/s?"],
     );
 }
 
@@ -445,19 +452,25 @@ fn bonds_are_checked_for_side_sign_unit_and_balance() {
         &["`wheel.road` is an input of a bond, but not connected"],
     );
     // Wrong sign, gain or ratio: with exact coupling something would be left.
-    for (old, new) in [
-        (CHASSIS, "{ input = \"chassis.force\", output = \"chassis.velocity\", sign = 1 }"),
-        (CHASSIS, "{ input = \"chassis.force\", output = \"chassis.velocity\", sign = -1, ratio = 2 }"),
-        ("gain = -1.0", "gain = 1.0"),
-        ("gain = -1.0", "gain = -2.0"),
-        ("gain = -1.0", "gain = 0.0"),
+    const SIGN: &str =
+        "both have the same sign. Change the `sign` of one port; or a `gain = -1` is missing, or too much";
+    for (old, new, says) in [
+        (CHASSIS, "{ input = \"chassis.force\", output = \"chassis.velocity\", sign = 1 }", SIGN),
+        (
+            CHASSIS,
+            "{ input = \"chassis.force\", output = \"chassis.velocity\", sign = -1, ratio = 2 }",
+            "the port with `chassis.force` is 2 times the other. If a `gain` converts a unit, `ratio = 1` belongs",
+        ),
+        ("gain = -1.0", "gain = 1.0", SIGN),
+        (
+            "gain = -1.0",
+            "gain = -9.5493",
+            "the port with `chassis.force` is 9.5493 times the other. If a `gain` converts a unit, `ratio = 0.10472` belongs",
+        ),
+        ("gain = -1.0", "gain = 0.0", "Check the `sign` of the ports, their `ratio` and the `gain`"),
     ] {
-        check(
-            old,
-            new,
-            "[bonds.suspension]",
-            &["the powers of bond `suspension` cannot cancel", "`sign`", "`gain`"],
-        );
+        let text = edit(EXAMPLE, old, new);
+        check_text(&text, "[bonds.suspension]", &["the powers of bond `suspension` cannot cancel", says]);
     }
     check(&format!("  {CHASSIS},\n"), "", "[bonds.suspension]", &["1 port(s)", "two or more"]);
     check("ports = [", "ports = []\nparts = [", "parts", &["unknown key `parts`", "`ports`?"]);

@@ -235,6 +235,28 @@ fn the_system_file_page_names_every_method_knob_and_model() {
 }
 
 /// The page about results names every key of a real summary.
+/// `sweep` was missing in the list once.
+#[test]
+fn the_page_of_commands_names_every_verb() {
+    let listed = page("docs/commands.md");
+    let help = Lab::new().powerbond(&["--help"]).out;
+    let verbs =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let verb = |line: &str| {
+        line.strip_prefix("  ")
+            .filter(|line| !line.starts_with(' '))
+            .map(|l| l.split(' ').next().unwrap().to_owned())
+    };
+    let verbs: Vec<String> = verbs.filter_map(verb).filter(|verb| verb != "help").collect();
+    assert!(verbs.len() > 10, "{help}");
+    for verb in verbs {
+        assert!(
+            listed.lines().any(|line| line.starts_with('|') && line.contains(&format!("`{verb}`"))),
+            "{verb}"
+        );
+    }
+}
+
 #[test]
 fn the_results_page_names_every_key() {
     let lab = Lab::with(EXAMPLE);

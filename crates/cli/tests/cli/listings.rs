@@ -267,7 +267,7 @@ fn methods_lists_the_catalogue_and_the_models() {
     for method in methods {
         assert_eq!(keys(method), ["about", "kind", "knobs", "name", "paper"]);
         for knob in method["knobs"].as_array().unwrap() {
-            assert_eq!(keys(knob), ["about", "default", "name", "unit"]);
+            assert_eq!(keys(knob), ["about", "default", "name", "unit", "words"]);
         }
     }
     for model in models {
@@ -290,6 +290,11 @@ fn methods_lists_the_catalogue_and_the_models() {
     }
     let text = lab.powerbond(&["methods", "ecco"]);
     assert!(text.out.contains("safety") && text.out.contains("default: 0.8"), "{}", text.out);
+    // The words that may be written, of methods and of models.
+    let text = lab.powerbond(&["methods", "jacobi"]);
+    assert!(text.out.contains("(`held`, `latest`, `between`; default: held)"), "{}", text.out);
+    let text = lab.powerbond(&["methods", "quarter-car/wheel-dd"]);
+    assert!(text.out.contains("(`yes`, `no`; default: yes)"), "{}", text.out);
     assert!(!text.out.contains("nepce"), "{}", text.out);
 }
 

@@ -23,12 +23,19 @@ fn an_input_that_nothing_feeds_is_named_with_its_value() {
     assert_eq!(warned(plain(), &[]), "");
     let road = edit(plain(), "\"wheel.road\" = 0.1", "");
     let said = warned(&road, &[]);
-    assert!(said.contains("not connected: `wheel.road` (start value 0 m). Connect"), "{said}");
+    assert!(said.contains("not connected: `wheel.road` (start value 0 m). Connect it, or"), "{said}");
     let cut = plain().split("[bonds").next().unwrap();
     let cut =
         edit(cut, "[[connections]]\nfrom = \"chassis.velocity\"\nto = \"wheel.chassis_velocity\"\n", "");
     let said = warned(&cut, &[]);
     assert!(said.contains("not connected: `wheel.chassis_velocity` (start value 0 m/s)"), "{said}");
+    // The output that was most likely forgotten has the same name.
+    let forgotten = "[simulation]\nstop = 1.0\n[subsystems.a]\nmodel = \"oscillator/mass\"\n\
+        [subsystems.b]\nmodel = \"oscillator/force-giver\"\n\
+        [[connections]]\nfrom = \"a.position\"\nto = \"b.position\"\n\
+        [[connections]]\nfrom = \"a.velocity\"\nto = \"b.velocity\"\n";
+    let said = warned(forgotten, &[]);
+    assert!(said.contains("`a.force` (start value 0 N; `b.force` has its name)"), "{said}");
     let lab = Lab::with(&road);
     let checked = lab.powerbond(&["check", "system.toml"]);
     assert!(checked.err.contains("not connected: `wheel.road`"), "{}\n{}", checked.err, checked.out);

@@ -454,6 +454,10 @@ status = "max(chassis.velocity)"
     ] {
         assert!(told.err.contains(said), "`{said}` in\n{}", told.err);
     }
+    // A system in place of a plan.
+    let told = lab.powerbond(&["sweep", "system.toml"]);
+    assert!(told.code == 3 && told.err.contains("this is a system, not a plan"), "{}", told.err);
+    assert!(told.err.contains("`system = \"system.toml\"`") && told.err.lines().count() == 1, "{}", told.err);
     // What only the system knows.
     lab.write(
         "plan.toml",

@@ -276,6 +276,10 @@ fn completions_are_understood_by_their_shells() {
     assert_eq!(complete("powerbond run --toler"), ["--tolerance"]);
     assert_eq!(complete("powerbond run --method sys"), ["system.toml"]);
     assert_eq!(complete("powerbond run --format p"), ["parquet"]);
+    // Names of what is inside of the command, where files would be of no use.
+    assert_eq!(complete("powerbond new --example dc"), ["dc-motor"]);
+    assert_eq!(complete("powerbond export oscillator/m"), ["oscillator/mass"]);
+    assert_eq!(complete("powerbond bench arn"), ["arnold2013"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub use builder::{Names, NetworkBuilder};
 pub use description::{BondSpec, ConnectionSpec, PortSpec, VariableName};
 pub use name_index::NameIndex;
 pub use packets::Packets;
-pub use problem::{BuildError, BuildErrors, Problem, Subject};
+pub use problem::{BuildError, BuildErrors, Imbalance, Problem, Subject};
 pub use wiring::{Row, ValueTable, Wiring};
 
 use crate::energy::Bonds;

@@ -23,29 +23,130 @@ pub enum Subject {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // The fields are what the message prints.
 pub enum Problem {
-    DuplicateSubsystem { name: String },
-    NoSubsystem { name: String, suggestion: Option<String> },
-    NoVariable { kind: String, name: VariableName, wanted: Option<Causality>, hint: String },
-    WrongCausality { name: VariableName, wanted: Causality, found: Causality },
-    Types { from: VariableName, from_kind: String, to: VariableName, to_kind: String },
-    NotANumber { name: VariableName, kind: String },
-    NotAsItIs { from: VariableName, kind: String },
-    FedTwice { input: VariableName, other: &'static str },
-    NotFinite { what: String, value: f64 },
-    Units { from: VariableName, from_unit: String, to: VariableName, to_unit: String },
-    Turns { from: VariableName, from_unit: String, to: VariableName, to_unit: String, gain: f64 },
-    TooFewPorts { bond: String, ports: usize },
-    SplitPort { input: VariableName, output: VariableName },
-    PortLengths { inputs: usize, outputs: usize },
-    Unfed { input: VariableName },
-    Foreign { input: VariableName, source: VariableName },
-    NotAPower { input: VariableName, input_unit: String, output: VariableName, output_unit: String },
-    BadSign { sign: f64 },
-    BadRatio { ratio: f64 },
-    UnitTwice { ratio: f64, input_unit: String, output_unit: String },
-    UsedTwice { input: VariableName, bond: String },
-    Unbalanced { bond: String, first: VariableName, second: VariableName, sum: f64 },
-    Refused { name: String, error: SubsystemError },
+    DuplicateSubsystem {
+        name: String,
+    },
+    NoSubsystem {
+        name: String,
+        suggestion: Option<String>,
+    },
+    NoVariable {
+        kind: String,
+        name: VariableName,
+        wanted: Option<Causality>,
+        hint: String,
+    },
+    WrongCausality {
+        name: VariableName,
+        wanted: Causality,
+        found: Causality,
+    },
+    Types {
+        from: VariableName,
+        from_kind: String,
+        to: VariableName,
+        to_kind: String,
+    },
+    NotANumber {
+        name: VariableName,
+        kind: String,
+    },
+    NotAsItIs {
+        from: VariableName,
+        kind: String,
+    },
+    FedTwice {
+        input: VariableName,
+        other: &'static str,
+    },
+    NotFinite {
+        what: String,
+        value: f64,
+    },
+    Units {
+        from: VariableName,
+        from_unit: String,
+        to: VariableName,
+        to_unit: String,
+        /// The one other variable, with its unit, that fits on one side.
+        fitting: Option<(VariableName, String)>,
+    },
+    Turns {
+        from: VariableName,
+        from_unit: String,
+        to: VariableName,
+        to_unit: String,
+        gain: f64,
+    },
+    TooFewPorts {
+        bond: String,
+        ports: usize,
+    },
+    SplitPort {
+        input: VariableName,
+        output: VariableName,
+    },
+    PortLengths {
+        inputs: usize,
+        outputs: usize,
+    },
+    Unfed {
+        input: VariableName,
+    },
+    Foreign {
+        input: VariableName,
+        source: VariableName,
+    },
+    NotAPower {
+        input: VariableName,
+        input_unit: String,
+        output: VariableName,
+        output_unit: String,
+    },
+    BadSign {
+        sign: f64,
+    },
+    BadRatio {
+        ratio: f64,
+    },
+    UnitTwice {
+        ratio: f64,
+        input_unit: String,
+        output_unit: String,
+    },
+    UsedTwice {
+        input: VariableName,
+        bond: String,
+    },
+    Unbalanced {
+        bond: String,
+        first: VariableName,
+        second: VariableName,
+        sum: f64,
+        cause: Imbalance,
+    },
+    Refused {
+        name: String,
+        error: SubsystemError,
+    },
+}
+
+/// Why the powers of a bond cannot cancel, as far as they tell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Imbalance {
+    /// Two ports with the same power, where one has to be that of the other with the opposite sign.
+    Sign,
+    /// The power at the port with `input` is `times` (above 1) that of the other port, with the opposite sign; `ratio` makes up for it.
+    Ratio {
+        /// The first input of the port.
+        input: VariableName,
+        /// Its power over that of the other port.
+        times: f64,
+        /// The `ratio` of the port with which both are equal.
+        ratio: f64,
+    },
+    /// More ports than two, or more than one thing.
+    Other,
 }
 
 /// An error of the description.
@@ -55,6 +156,11 @@ pub struct BuildError {
     pub subject: Subject,
     /// What.
     pub problem: Problem,
+}
+
+/// Six digits.
+fn digits(x: f64) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x)
 }
 
 fn noun(causality: Causality) -> &'static str {
@@ -100,11 +206,16 @@ impl fmt::Display for Problem {
                  connection with `from = [\"a.x\", \"b.y\"]`"
             ),
             Problem::NotFinite { what, value } => write!(f, "{what} is {value}; expected a finite number"),
-            Problem::Units { from, from_unit, to, to_unit } => write!(
-                f,
-                "`{from}` is in {from_unit} and `{to}` in {to_unit}: these cannot be converted into each other. Set \
-                 `convert_units = false` to connect them without conversion"
-            ),
+            Problem::Units { from, from_unit, to, to_unit, fitting } => {
+                write!(
+                    f,
+                    "`{from}` is in {from_unit} and `{to}` in {to_unit}: these cannot be converted into each other. "
+                )?;
+                if let Some((name, unit)) = fitting {
+                    write!(f, "Did you mean `{name}`, in {unit}? ")?;
+                }
+                write!(f, "`convert_units = false` connects them without conversion")
+            }
             Problem::Turns { from, from_unit, to, to_unit, gain } => write!(
                 f,
                 "`{from}` is in {from_unit} and `{to}` in {to_unit}: one counts revolutions, the other radians. Set \
@@ -146,11 +257,28 @@ impl fmt::Display for Problem {
                  converted already"
             ),
             Problem::UsedTwice { input, bond } => write!(f, "`{input}` is already an input of bond `{bond}`"),
-            Problem::Unbalanced { bond, first, second, sum } => write!(
-                f,
-                "the powers of bond `{bond}` cannot cancel: with exact coupling `{first}` times `{second}` is left with \
-                 factor {sum}. Check the `sign` of the ports, their `ratio` and the `gain` of the connections between them"
-            ),
+            Problem::Unbalanced { bond, first, second, sum, cause } => {
+                write!(f, "the powers of bond `{bond}` cannot cancel: with exact coupling ")?;
+                match cause {
+                    Imbalance::Sign => write!(
+                        f,
+                        "both have the same sign. Change the `sign` of one port; or a `gain = -1` is missing, or too much, \
+                         in a connection between them"
+                    ),
+                    Imbalance::Ratio { input, times, ratio } => write!(
+                        f,
+                        "that of the port with `{input}` is {} times the other. If a `gain` converts a unit, \
+                         `ratio = {}` belongs to this port; else check the `gain` of the connections between them",
+                        digits(*times),
+                        digits(*ratio)
+                    ),
+                    Imbalance::Other => write!(
+                        f,
+                        "`{first}` times `{second}` is left with factor {sum}. Check the `sign` of the ports, their `ratio` \
+                         and the `gain` of the connections between them"
+                    ),
+                }
+            }
             Problem::Refused { name, error } => {
                 write!(f, "`{name}` rejected its inputs and outputs: {error}")
             }

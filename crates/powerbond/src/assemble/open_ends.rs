@@ -24,13 +24,22 @@ pub fn unfed(system: &System, builder: &NetworkBuilder, forced: &[VariableName])
     let specs: BTreeMap<&str, &SubsystemSpec> =
         system.subsystems.iter().map(|spec| (spec.name.value.as_str(), spec)).collect();
     let mut open = Vec::new();
+    let outputs = std::cell::LazyCell::new(|| outputs_by_name(builder));
     for (subsystem, simulator) in builder.subsystems() {
         let set = specs.get(subsystem).map_or_else(BTreeSet::new, |spec| given(spec));
         let variables = simulator.info().variables.iter().filter(|v| v.digits != Digits::Rest);
         for variable in variables.filter(|v| v.causality == Causality::Input) {
             let name = VariableName::new(subsystem, &variable.name);
             if !fed.contains(&name) && !sets(&set, &variable.name) {
-                open.push(format!("`{name}` (start value {})", start(variable)));
+                // One output that has its name, and a unit that fits, was most likely meant.
+                let is_likely =
+                    |(owner, output): &&(&str, &Variable)| *owner != subsystem && fits(output, variable);
+                let mut fitting = outputs.get(variable.name.as_str()).into_iter().flatten().filter(is_likely);
+                let meant = match (fitting.next(), fitting.next()) {
+                    (Some((owner, output)), None) => format!("; `{owner}.{}` has its name", output.name),
+                    _ => String::new(),
+                };
+                open.push(format!("`{name}` (start value {}{meant})", start(variable)));
             }
         }
     }
@@ -39,11 +48,35 @@ pub fn unfed(system: &System, builder: &NetworkBuilder, forced: &[VariableName])
     if open.is_empty() {
         return None;
     }
+    let them = if open.len() == 1 { "it" } else { "them" };
     let more = if more == 0 { String::new() } else { format!("; and {more} more inputs") };
     Some(format!(
-        "not connected: {}{more}. Connect them, or set them in `[inputs]` to silence this warning",
+        "not connected: {}{more}. Connect {them}, or set {them} in `[inputs]` to silence this warning",
         open.join("; ")
     ))
+}
+
+/// All outputs of a system, by the names that they have in their subsystems.
+fn outputs_by_name(builder: &NetworkBuilder) -> BTreeMap<&str, Vec<(&str, &Variable)>> {
+    let mut outputs: BTreeMap<&str, Vec<(&str, &Variable)>> = BTreeMap::new();
+    for (subsystem, simulator) in builder.subsystems() {
+        let variables = simulator.info().variables.iter().filter(|v| v.digits != Digits::Rest);
+        for variable in variables.filter(|v| v.causality == Causality::Output) {
+            outputs.entry(&variable.name).or_default().push((subsystem, variable));
+        }
+    }
+    outputs
+}
+
+/// Whether the output may feed the input as far as kinds and units tell.
+fn fits(output: &Variable, input: &Variable) -> bool {
+    let units_fit = match (&output.unit, &input.unit) {
+        (Some(a), Some(b)) => {
+            !matches!(a.conversion_to(b), Conversion::Impossible | Conversion::Turns { .. })
+        }
+        _ => true,
+    };
+    output.kind.may_feed(input.kind) && units_fit
 }
 
 /// What the file gives values to.
@@ -57,8 +90,8 @@ fn sets(given: &BTreeSet<&str>, variable: &str) -> bool {
 }
 
 fn start(variable: &Variable) -> String {
-    let unit = variable.unit.as_ref().map_or(String::new(), |unit| format!(" {}", unit.symbol));
-    format!("{}{unit}", short(variable.start)).trim_end().to_owned()
+    let unit = variable.unit.as_ref().map_or(String::new(), |unit| unit.suffix());
+    format!("{}{unit}", short(variable.start))
 }
 
 /// A warning about a signal that moves before or after the run only.

@@ -53,6 +53,19 @@ pub enum Domain {
     WordOrNumbersByName(&'static [&'static str]),
 }
 
+impl Domain {
+    /// The words that it allows.
+    pub fn words(&self) -> &'static [&'static str] {
+        match self {
+            Domain::Choice(words)
+            | Domain::WordOrNumbersByName(words)
+            | Domain::NumberOrWord { words, .. }
+            | Domain::NumberByNameOrWord { words, .. } => words,
+            Domain::Number { .. } | Domain::NumberByName { .. } | Domain::Flag | Domain::Names => &[],
+        }
+    }
+}
+
 /// A number above zero.
 pub const POSITIVE: Domain = Domain::Number { min: 0.0, max: f64::MAX, open: true };
 /// Zero or more, as long as its square is a number.

@@ -23,6 +23,8 @@ pub struct Check {
     /// Its name.
     #[serde(skip)]
     pub system: String,
+    /// Steps follow an estimate of their errors.
+    pub adaptive: bool,
     /// Who takes part.
     pub subsystems: Vec<SubsystemCheck>,
     /// What feeds each input.
@@ -329,6 +331,7 @@ impl Check {
         warnings.extend(engine_warnings(&assembled.engine, names));
         warnings.extend(estimate_warnings(system, assembled, structure, &quality));
         Check {
+            adaptive: assembled.adaptive,
             system: system.name.clone(),
             subsystems: subsystems(system, assembled, &quality),
             connections: connections(network, names),

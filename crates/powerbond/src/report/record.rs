@@ -131,7 +131,7 @@ impl Errors {
         }
         // Between its rows the difference would be that of a line, and not of the run.
         while let Some(Point { t, is_row, first, reference }) = both.point()? {
-            if !is_row {
+            if !is_row[0] {
                 continue;
             }
             let lines = lines.iter_mut().zip(&pairs);

@@ -2,6 +2,7 @@
 
 use super::side_by_side::{Point, SideBySide};
 use crate::Error;
+use crate::number::short4;
 use powerbond_core::network::NameIndex;
 use serde::Serialize;
 use std::path::Path;
@@ -83,11 +84,13 @@ pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> 
         ));
     }
     let mut apart = vec![Apart::default(); common.len()];
-    let (mut points, mut last) = (0, None);
-    while let Some(Point { t, first, reference, .. }) = both.point()? {
+    let (mut points, mut rows, mut last) = (0, [0; 2], None);
+    while let Some(Point { t, is_row, first, reference }) = both.point()? {
         let h = last.map(|before| t - before);
-        apart.iter_mut().zip(&common).for_each(|(apart, &(i, k))| apart.add(t, h, first[i], reference[k]));
+        let each = apart.iter_mut().zip(&common);
+        each.for_each(|(apart, &(i, k))| apart.add(t, h, is_row, first[i], reference[k]));
         points += 1;
+        rows.iter_mut().zip(is_row).for_each(|(n, is_row)| *n += usize::from(is_row));
         last = Some(t);
     }
     let (begins, ends, from) = (both.begins(), both.ends()?, both.from);
@@ -95,6 +98,8 @@ pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> 
     let of = |(apart, &(_, k)): (&Apart, &(usize, usize))| apart.difference(&wanted[k], to - from, tolerance);
     let variables: Vec<Difference> = apart.iter().zip(&common).map(of).collect();
     let only_first = known[1..].iter().filter(|n| others.place(n.as_str()).is_none()).cloned().collect();
+    let lines = between_rows([first, reference], points, rows, &apart, &variables);
+    let notes = [both.first.note(), both.reference.note()].into_iter().flatten().cloned().chain(lines);
     let far = |[x, y]: [f64; 2]| (x - y).abs() > 1e-9 * (to - from).max(f64::MIN_POSITIVE);
     Ok(Comparison {
         from,
@@ -102,12 +107,47 @@ pub fn compare(first: &Path, reference: &Path, tolerance: Option<Tolerance>) -> 
         points,
         only_first,
         only_reference,
-        notes: [both.first.note(), both.reference.note()].into_iter().flatten().cloned().collect(),
+        notes: notes.collect(),
         different_times: far(begins) || far(ends),
         exceeded: variables.iter().filter(|v| v.within == Some(false)).count(),
         variables,
         tolerance,
     })
+}
+
+/// Differences at the rows of the coarser table that are a smaller share of those in between are not what was found.
+const AT_ROWS: f64 = 1.0 / 3.0;
+
+/// A note where one table has so few rows that the lines between them are most of what was found.
+fn between_rows(
+    paths: [&Path; 2],
+    points: usize,
+    rows: [usize; 2],
+    apart: &[Apart],
+    variables: &[Difference],
+) -> Option<String> {
+    let coarse = usize::from(rows[1] < rows[0]);
+    if 2 * rows[coarse] >= points {
+        return None;
+    }
+    let by_lines = |(apart, _): &(&Apart, &Difference)| apart.at_rows[coarse] < AT_ROWS * apart.max;
+    let affected: Vec<_> = apart.iter().zip(variables).filter(by_lines).collect();
+    let largest = |a: &&(&Apart, &Difference), b: &&(&Apart, &Difference)| {
+        a.1.relative_max.total_cmp(&b.1.relative_max)
+    };
+    let (apart, worst) = affected.iter().max_by(largest)?;
+    let more = match affected.len() {
+        1 => String::new(),
+        n => format!(", and of {} more", n - 1),
+    };
+    Some(format!(
+        "{} has rows at {} of these {points} times and is a line in between, which makes most of the difference of `{}`{more}: \
+         at its rows that is {} at most. Rows at the same times (`--output-interval`) leave it out",
+        paths[coarse].display(),
+        rows[coarse],
+        worst.name,
+        short4(apart.at_rows[coarse])
+    ))
 }
 
 /// How far a variable is apart so far.
@@ -116,6 +156,8 @@ struct Apart {
     max: f64,
     /// When that was; none as long as there is no difference.
     time: Option<f64>,
+    /// The largest difference at rows of the first table, and at those of the reference.
+    at_rows: [f64; 2],
     /// The largest value of the reference.
     largest: f64,
     /// Integrals of the squares of the difference and of the reference.
@@ -127,11 +169,14 @@ struct Apart {
 
 impl Apart {
     /// Adds a point that is `h` later than the one before, if there is one.
-    fn add(&mut self, t: f64, h: Option<f64>, x: f64, y: f64) {
+    fn add(&mut self, t: f64, h: Option<f64>, is_row: [bool; 2], x: f64, y: f64) {
         let d = distance(x, y).abs();
         let d = if d.is_nan() { f64::INFINITY } else { d };
         if d > self.max || self.time.is_none() {
             (self.max, self.time) = (d, Some(t));
+        }
+        for (at_rows, _) in self.at_rows.iter_mut().zip(is_row).filter(|(_, is_row)| *is_row) {
+            *at_rows = at_rows.max(d);
         }
         if y.is_finite() {
             self.largest = self.largest.max(y.abs());
@@ -199,6 +244,30 @@ mod tests {
         assert!((d.rms - (1.0f64 / 3.0).sqrt()).abs() < 1e-15, "{}", d.rms);
         let d = between(zero, line, Some(Tolerance { relative: 1.0, absolute: 0.0 })).1;
         assert_eq!((d.relative_max, d.relative_rms, d.within), (1.0, 1.0, Some(true)));
+    }
+
+    /// A parabola with rows every 0.1 s, beside its own values every second: the line between these is off by up to 0.25, their rows by 0.
+    #[test]
+    fn lines_between_few_rows_are_told() {
+        let folder = std::env::temp_dir().join(format!("powerbond-compare-lines-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, n: u32, h: f64, shift: f64| {
+            let row = |k: u32| format!("{},{}\n", f64::from(k) * h, (f64::from(k) * h).powi(2) + shift);
+            std::fs::write(folder.join(name), "time,x\n".to_owned() + &(0..=n).map(row).collect::<String>())
+                .unwrap();
+            folder.join(name)
+        };
+        let fine = write("fine.csv", 40, 0.1, 0.0);
+        let (coarse, wrong) = (write("coarse.csv", 4, 1.0, 0.0), write("wrong.csv", 4, 1.0, 0.5));
+        let notes = |a: &Path, b: &Path| compare(a, b, None).unwrap().notes.join("; ");
+        for note in [notes(&fine, &coarse), notes(&coarse, &fine)] {
+            assert!(note.contains("coarse.csv has rows at 5 of these 41 times"), "{note}");
+            assert!(note.contains("of `x`: at its rows that is 0 at most"), "{note}");
+        }
+        // An error that is there at the rows, too, is none of lines.
+        assert_eq!(notes(&fine, &wrong), "");
+        assert_eq!(notes(&fine, &fine), "");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     /// 0 up to 1 s, from there on 10: with two rows there, with one, or with none.

@@ -20,16 +20,16 @@ pub struct SideBySide {
     /// Pairs of rows at the current time that are still to come: places in both.
     left: std::vec::IntoIter<(usize, usize)>,
     t: f64,
-    /// The first table has rows at this time.
-    has_rows: bool,
+    /// Which of the tables have rows at this time.
+    has_rows: [bool; 2],
 }
 
 /// A time, and what both tables have there, column by column.
 pub struct Point<'a> {
     /// In s.
     pub t: f64,
-    /// The first table has a row at this time, and not only a line past it.
-    pub is_row: bool,
+    /// Whether the first table and the reference have a row at this time, and not only a line past it.
+    pub is_row: [bool; 2],
     /// Of the first table.
     pub first: &'a [f64],
     /// Of the reference.
@@ -154,7 +154,7 @@ impl SideBySide {
                 format!("the time ranges of {a} and {b} do not overlap: {}, and {}", said[0], said[1]);
             return Err(Error::input(None, message));
         }
-        Ok(SideBySide { first, reference, from, left: Vec::new().into_iter(), t: from, has_rows: false })
+        Ok(SideBySide { first, reference, from, left: Vec::new().into_iter(), t: from, has_rows: [false; 2] })
     }
 
     /// What both have at the next time or limit; nothing after the end of one of them.
@@ -167,7 +167,7 @@ impl SideBySide {
                 // Times that differ by round-off are the same.
                 let near = 1e-12 * self.t.abs().max(self.from.abs());
                 let (n, m) = (self.first.to(self.t, near)?, self.reference.to(self.t, near)?);
-                (self.has_rows, self.left) = (n > 0, pairs(n, m));
+                (self.has_rows, self.left) = ([n > 0, m > 0], pairs(n, m));
                 self.left.next().unwrap_or_default()
             }
         };

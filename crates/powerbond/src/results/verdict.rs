@@ -176,7 +176,9 @@ pub fn verdict(
         // So few steps give no numbers to judge by.
         reasons.retain(|r| r.level == "note" || ["failed", "non_finite"].contains(&r.code));
     }
-    let rank = |r: &Reason| ["unreliable", "check", "note"].iter().position(|l| *l == r.level);
+    // What grows without bound is the cause of whatever else is said of it.
+    let rank =
+        |r: &Reason| (["unreliable", "check", "note"].iter().position(|l| *l == r.level), r.code != "growth");
     reasons.sort_by_key(rank);
     let enough = unjudged != Some(Unjudged::TooFewSteps);
     // Probes bound the own part from above, in undamped systems far above: alone it is a reason to check, not to distrust.
@@ -203,7 +205,10 @@ pub fn verdict(
             .filter(|_| enough && total.is_finite())
             .map(|(_, found)| found.estimate)
             .or(own.covers.then_some(0.0)),
-        large: known && 4.0 * findings.error() > limits.unreliable,
+        // An estimate is none of what grows without bound.
+        large: known
+            && (4.0 * findings.error() > limits.unreliable
+                || reasons.first().is_some_and(|r| r.code == "growth" && r.level == Word::Unreliable.text())),
     };
     let score = 4.0 * total;
     VerdictSummary {
@@ -779,7 +784,14 @@ impl Judge<'_> {
                 "`{name}` grows: {times} times larger at the end than before; if the system itself does not, the coupling is \
                  unstable"
             );
-            out.push(at(f.growth, limits.growth, reason("growth", Word::Check, text, self.ways([]))));
+            // Around a loop that is not solved each exchange multiplies what the last one missed.
+            let exchanged =
+                self.assembled.engine.unsolved_loops().iter().any(|l| l.inputs.contains(&f.input));
+            let level = match off && (exchanged || f.score > limits.unreliable) {
+                true => Word::Unreliable,
+                false => Word::Check,
+            };
+            out.push(at(f.growth, limits.growth, reason("growth", level, text, self.ways([]))));
         }
     }
 

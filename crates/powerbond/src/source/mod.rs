@@ -11,4 +11,4 @@ pub mod yaml;
 pub use crate::error::Place;
 pub use names::{parse_key, parse_name};
 pub use node::{Node, Table, Tree};
-pub use place::{At, Origin, Source, no_text, read};
+pub use place::{At, Origin, Source, no_text, read, unreadable};

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::error::Place;
+use powerbond_fmi::nearby;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -188,7 +189,7 @@ impl<T> At<T> {
 pub fn read(path: &Path, limit: u64) -> Result<Arc<Source>, Error> {
     let fail = |message: String| Err(Error::input(None, message));
     match bytes(path, limit) {
-        Err(error) => fail(format!("cannot read {}: {error}", path.display())),
+        Err(error) => Err(unreadable(path, &error)),
         Ok(Bytes::TooMany) => fail(format!("{} is larger than {} MB", path.display(), limit / 1_000_000)),
         Ok(Bytes::NoText) => fail(no_text(path)),
         Ok(Bytes::All(bytes)) => match String::from_utf8(bytes) {
@@ -196,6 +197,11 @@ pub fn read(path: &Path, limit: u64) -> Result<Arc<Source>, Error> {
             Err(_) => fail(no_text(path)),
         },
     }
+}
+
+/// A file that cannot be read, and what was meant if it is missing.
+pub fn unreadable(path: &Path, error: &std::io::Error) -> Error {
+    Error::input(None, format!("cannot read {}: {error}{}", path.display(), nearby::hint(path, error)))
 }
 
 /// Why a file is refused that holds something else than text.

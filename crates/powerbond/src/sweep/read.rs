@@ -8,7 +8,7 @@ use super::schema::RESERVED;
 use super::value::Value;
 use super::{parquet, sobol};
 use crate::error::{Collector, Place};
-use crate::source::{At, Node, Source, Table, toml};
+use crate::source::{At, Node, Source, Table, toml, unreadable};
 use crate::system::verify;
 use crate::table::{Format, csv};
 use crate::{Error, RunOptions, System};
@@ -57,6 +57,12 @@ const KINDS: [(&str, Kind); 6] = [
 pub fn plan(source: Arc<Source>) -> Result<Draft, Error> {
     let tree = toml::parse(&source)?;
     let mut problems = Collector::new();
+    if let Some(subsystems) = tree.root().open_table()?.get("subsystems") {
+        let name = source.path().file_name().unwrap_or_default().display();
+        return subsystems.fail(format!(
+            "this is a system, not a plan. A plan is a file beside it with `system = \"{name}\"`, `[parameters]` and `[outputs]`"
+        ));
+    }
     let root = tree.root().table_with(&mut problems, "the plan", KEYS)?;
     let folder = source.path().parent().unwrap_or(Path::new("")).to_owned();
     let stem = source.path().file_stem().map_or("sweep".into(), |s| s.to_string_lossy().into_owned());
@@ -333,7 +339,7 @@ impl Reader<'_> {
 /// The columns of a CSV or Parquet file.
 fn columns_of(path: &Path) -> Result<Vec<(String, Vec<Value>)>, Error> {
     let mut start = Vec::new();
-    let cannot = |e: std::io::Error| Error::input(None, format!("cannot read {}: {e}", path.display()));
+    let cannot = |e: std::io::Error| unreadable(path, &e);
     std::fs::File::open(path).and_then(|file| file.take(8).read_to_end(&mut start)).map_err(cannot)?;
     if Format::detect(&start) == Format::Parquet {
         return parquet::read_values(path);

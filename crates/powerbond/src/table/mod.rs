@@ -19,6 +19,7 @@ pub use stream::Stream;
 pub use writer::{Field, FieldKind, Flusher, Metadata, Writer};
 
 use crate::Error;
+use crate::source::unreadable;
 use std::io::Read;
 use std::path::Path;
 
@@ -134,7 +135,7 @@ pub fn scan(path: &Path, visit: &mut dyn Visit) -> Result<Option<String>, Error>
 /// By what is in the file; refused where it is not built in.
 fn format_of(path: &Path) -> Result<Format, Error> {
     let mut start = Vec::new();
-    let cannot = |e: std::io::Error| Error::input(None, format!("cannot read {}: {e}", path.display()));
+    let cannot = |e: std::io::Error| unreadable(path, &e);
     let file = std::fs::File::open(path).map_err(cannot)?;
     file.take(8).read_to_end(&mut start).map_err(cannot)?;
     let format = Format::detect(&start);

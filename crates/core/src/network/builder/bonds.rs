@@ -2,7 +2,7 @@
 
 use super::{Errors, NetworkBuilder, Place, Places};
 use crate::energy::{Bonds, Port, Term};
-use crate::network::{BuildError, Names, PortSpec, Problem, Subject, VariableName, Wiring};
+use crate::network::{BuildError, Imbalance, Names, PortSpec, Problem, Subject, VariableName, Wiring};
 use crate::subsystem::Causality;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -148,6 +148,8 @@ impl NetworkBuilder {
         names: &Names,
     ) -> Result<f64, BuildError> {
         let mut form: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
+        // What each port adds to the form.
+        let mut powers: Vec<BTreeMap<(usize, usize), f64>> = vec![BTreeMap::new(); ports.len()];
         let terms = |p: usize| &bonds.terms[bonds.ports[p].terms.clone()];
         let mut ports_of: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for (p, term) in ports.clone().flat_map(|p| terms(p).iter().map(move |term| (p, term))) {
@@ -164,7 +166,9 @@ impl NetworkBuilder {
                         };
                         return Err(BuildError { subject: Subject::Bond(b, Some(p - ports.start)), problem });
                     }
-                    let entry = form.entry((source.min(term.y), source.max(term.y))).or_default();
+                    let product = (source.min(term.y), source.max(term.y));
+                    *powers[p - ports.start].entry(product).or_default() += term.factor * gain;
+                    let entry = form.entry(product).or_default();
                     entry.0 += term.factor * gain;
                     entry.1 += (term.factor * gain).abs();
                 }
@@ -180,10 +184,36 @@ impl NetworkBuilder {
                     first: names.outputs[i].clone(),
                     second: names.outputs[j].clone(),
                     sum,
+                    cause: self.imbalance(b, &powers),
                 };
                 Err(BuildError { subject: Subject::Bond(b, None), problem })
             }
         }
+    }
+
+    /// What two ports whose `powers` do not cancel have to do with each other: one is the same multiple of the other in all products.
+    fn imbalance(&self, b: usize, powers: &[BTreeMap<(usize, usize), f64>]) -> Imbalance {
+        let [one, other] = powers else { return Imbalance::Other };
+        let multiples =
+            || one.iter().map(|(product, power)| power / other.get(product).copied().unwrap_or(0.0));
+        let times = multiples().next().unwrap_or(f64::NAN);
+        let same = |a: f64, b: f64| (a - b).abs() <= ROUNDED * b.abs();
+        if one.len() != other.len()
+            || !times.is_finite()
+            || times == 0.0
+            || multiples().any(|m| !same(m, times))
+        {
+            return Imbalance::Other;
+        }
+        if same(times, 1.0) {
+            return Imbalance::Sign;
+        }
+        if times > 0.0 {
+            return Imbalance::Other;
+        }
+        let (p, times) = if times < -1.0 { (0, -times) } else { (1, -1.0 / times) };
+        let port = &self.bonds[b].ports[p];
+        Imbalance::Ratio { input: port.inputs[0].clone(), times, ratio: port.ratio / times }
     }
 }
 

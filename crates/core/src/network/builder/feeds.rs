@@ -4,7 +4,7 @@ use super::bonds::Sides;
 use super::{Errors, NetworkBuilder, Place};
 use crate::network::{BuildError, ConnectionSpec, Names, Packets, Problem, Subject, VariableName};
 use crate::subsystem::{Causality, Packet};
-use crate::units::Conversion;
+use crate::units::{Conversion, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What feeds an input.
@@ -138,10 +138,10 @@ impl NetworkBuilder {
         &self,
         spec: &ConnectionSpec,
         (name, gain): &(VariableName, f64),
-        from: Place,
-        to: Place,
+        source: Place,
+        target: Place,
     ) -> Result<(f64, f64), Problem> {
-        let (from_kind, to_kind) = (self.variable(from).kind, self.variable(to).kind);
+        let (from_kind, to_kind) = (self.variable(source).kind, self.variable(target).kind);
         if !from_kind.may_feed(to_kind) {
             return Err(Problem::Types {
                 from: name.clone(),
@@ -151,7 +151,7 @@ impl NetworkBuilder {
             });
         }
         let (mut gain, mut shift) = (*gain, 0.0);
-        if let (true, Some(a), Some(b)) = (spec.convert_units, self.unit(from), self.unit(to)) {
+        if let (true, Some(a), Some(b)) = (spec.convert_units, self.unit(source), self.unit(target)) {
             let (from, to) = (name.clone(), spec.to.clone());
             let (from_unit, to_unit) = (a.symbol.clone(), b.symbol.clone());
             match a.conversion_to(b) {
@@ -163,13 +163,36 @@ impl NetworkBuilder {
                 Conversion::Turns { gain } => {
                     return Err(Problem::Turns { from, from_unit, to, to_unit, gain });
                 }
-                Conversion::Impossible => return Err(Problem::Units { from, from_unit, to, to_unit }),
+                Conversion::Impossible => {
+                    let outputs = self.fitting(&name.subsystem, source, Causality::Output, b);
+                    let inputs = || self.fitting(&spec.to.subsystem, target, Causality::Input, a);
+                    let fitting = outputs.or_else(inputs);
+                    return Err(Problem::Units { from, from_unit, to, to_unit, fitting });
+                }
             }
         }
         if !gain.is_finite() {
             return Err(Problem::NotFinite { what: format!("the gain of `{name}`"), value: gain });
         }
         Ok((gain, shift))
+    }
+
+    /// The variable beside `place` that has a unit of the same quantity as `unit`, if there is exactly one.
+    fn fitting(
+        &self,
+        subsystem: &str,
+        place: Place,
+        causality: Causality,
+        unit: &Unit,
+    ) -> Option<(VariableName, String)> {
+        let beside = self.subsystems[place.0].simulator.info().variables.iter();
+        let mut fitting = beside.filter(|v| v.causality == causality).filter_map(|v| {
+            let own = v.unit.as_deref()?;
+            matches!(own.conversion_to(unit), Conversion::Linear { .. })
+                .then(|| (VariableName::new(subsystem, &v.name), own.symbol.clone()))
+        });
+        let first = fitting.next();
+        first.filter(|_| fitting.next().is_none())
     }
 
     /// Which outputs are exchanged: those that are connected or part of a bond.

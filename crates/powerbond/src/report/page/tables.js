@@ -1,7 +1,7 @@
 // Tables at the end: prediction defects, cost, configuration.
 
 const inputs = byId("inputs");
-inputs.append(make("h2", {}, "Jumps of inputs at communication points"));
+inputs.append(make("h2", {}, "Prediction defects of inputs"));
 runs.forEach((run, k) => {
   const list = [...run.summary.inputs].sort((a, b) => (b.score ?? Infinity) - (a.score ?? Infinity)).slice(0, 40);
   if (many) inputs.append(make("h3", {}, swatch(k), run.label));

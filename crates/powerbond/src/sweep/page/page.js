@@ -81,12 +81,14 @@ function cut(c, text, room) {
   return text + "…";
 }
 
+const ROOM = 0.03;
 /// Frame, ticks and names of a plot; where its inside is.
 function frame(id, x, y, right = 12) {
   const { canvas, c, width, height } = begin(id);
   const box = { left: 76, top: 14, right: width - right, bottom: height - 42 };
   c.lineWidth = 1; c.strokeStyle = style("--grid"); c.fillStyle = style("--soft");
-  const X = (s) => box.left + s * (box.right - box.left), Y = (s) => box.bottom - s * (box.bottom - box.top);
+  const inside = (s) => ROOM + s * (1 - 2 * ROOM); // The smallest and the largest value keep off the frame.
+  const X = (s) => box.left + inside(s) * (box.right - box.left), Y = (s) => box.bottom - inside(s) * (box.bottom - box.top);
   c.textAlign = "center"; c.textBaseline = "top";
   axes.get(x).ticks.forEach(([s, text]) => {
     c.beginPath(); c.moveTo(X(s), box.top); c.lineTo(X(s), box.bottom); c.stroke();

@@ -1,6 +1,7 @@
 //! Reading CSV files row by row: whatever their size, one row is in memory.
 
 use crate::Error;
+use crate::source::unreadable;
 use crate::table::{Gather, Table, Visit};
 use csv::{ReaderBuilder, StringRecord};
 use std::fs::File;
@@ -67,7 +68,7 @@ fn scan_within(path: &Path, limit: u64, visit: &mut dyn Visit) -> Result<Option<
 }
 
 fn open(path: &Path, limit: u64) -> Result<impl BufRead, Error> {
-    let cannot = |e: io::Error| Error::input(None, format!("cannot read {}: {e}", path.display()));
+    let cannot = |e: io::Error| unreadable(path, &e);
     let file = File::open(path).map_err(cannot)?;
     if file.metadata().map_err(cannot)?.len() > limit {
         let message = format!("{} is larger than {} MB", path.display(), limit / 1_000_000);

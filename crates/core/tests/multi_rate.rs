@@ -237,17 +237,25 @@ fn different_rates_exchange_at_their_common_times() {
         a
     };
     let weight = |i: usize, j: usize| if i == j { 0.0 } else { 0.1 + 0.2 * i as f64 - 0.15 * j as f64 };
-    for rates in [&[4u32, 2][..], &[6, 4], &[6, 3, 2, 6], &[1, 2, 4, 8], &[12, 8, 6, 1], &[5, 3, 1], &[4, 4, 2, 6, 9]] {
+    for rates in
+        [&[4u32, 2][..], &[6, 4], &[6, 3, 2, 6], &[1, 2, 4, 8], &[12, 8, 6, 1], &[5, 3, 1], &[4, 4, 2, 6, 9]]
+    {
         let n = rates.len();
         let mut builder = NetworkBuilder::new();
         for i in 0..n {
-            let block = Block::new(1, 1, |at, y| y[0] = at.x[0]).rate(&[0.2 * i as f64], |at, dx| dx[0] = at.u[0]);
+            let block =
+                Block::new(1, 1, |at, y| y[0] = at.x[0]).rate(&[0.2 * i as f64], |at, dx| dx[0] = at.u[0]);
             builder = builder.subsystem(&format!("s{i}"), block.boxed());
         }
         let name = |i: usize, variable: &str| VariableName::new(&format!("s{i}"), variable);
         for i in 0..n {
             let from = (0..n).filter(|&j| j != i).map(|j| (name(j, "y"), weight(i, j))).collect();
-            builder = builder.connection(ConnectionSpec { from, to: name(i, "u"), offset: 1.0, convert_units: false });
+            builder = builder.connection(ConnectionSpec {
+                from,
+                to: name(i, "u"),
+                offset: 1.0,
+                convert_units: false,
+            });
         }
         let (step, steps) = (0.5, 4);
         let method = Method { rates: Some(rates.to_vec()), step, ..Method::default() };

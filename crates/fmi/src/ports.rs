@@ -286,8 +286,7 @@ fn expand(description: &ModelDescription, outputs: &[u32], first: &[u32], sizes:
     // Other names of an output follow the same inputs.
     pairs.sort_unstable();
     for (v, variable) in description.variables.iter().enumerate() {
-        let is_output =
-            variable.causality == Causality::Output || outputs.binary_search(&(v as u32)).is_ok();
+        let is_output = variable.causality == Causality::Output || outputs.binary_search(&(v as u32)).is_ok();
         if let (Some(of), true) = (variable.alias_of, is_output) {
             let first = pairs.partition_point(|p| p.0 < of as usize);
             let same = pairs[first..].iter().take_while(|p| p.0 == of as usize).map(|p| (v, p.1));

@@ -252,7 +252,9 @@ fn terminals_alone_suggest_bonds() {
         let xml = xml.replace("name=\"u\"", "name=\"in17\"").replace("name=\"x\"", "name=\"val4\"");
         lab.write(&file, xml);
         let member = |variable: &str, [name, kind]: [&str; 2]| {
-            format!("<TerminalMemberVariable variableName=\"{variable}\" memberName=\"{name}\" variableKind=\"{kind}\"/>")
+            format!(
+                "<TerminalMemberVariable variableName=\"{variable}\" memberName=\"{name}\" variableKind=\"{kind}\"/>"
+            )
         };
         std::fs::create_dir_all(lab.dir.join(folder).join("terminalsAndIcons")).unwrap();
         lab.write(
@@ -266,14 +268,22 @@ fn terminals_alone_suggest_bonds() {
         );
     };
     let wire = |from: &str, to: &str, inside: &str| {
-        format!("<ssd:Connection startElement=\"{from}\" startConnector=\"val4\" endElement=\"{to}\" endConnector=\"in17\">{inside}</ssd:Connection>")
+        format!(
+            "<ssd:Connection startElement=\"{from}\" startConnector=\"val4\" endElement=\"{to}\" endConnector=\"in17\">{inside}</ssd:Connection>"
+        )
     };
     let turned = "<ssc:LinearTransformation factor=\"-1\"/>";
-    let elements = ["a", "b"].map(|name| crate::structures::component(name, &format!("{name}.fmu"), "")).concat();
-    let wires = format!("<ssd:Connections>{}{}</ssd:Connections>", wire("a", "b", ""), wire("b", "a", turned));
+    let elements =
+        ["a", "b"].map(|name| crate::structures::component(name, &format!("{name}.fmu"), "")).concat();
+    let wires =
+        format!("<ssd:Connections>{}{}</ssd:Connections>", wire("a", "b", ""), wire("b", "a", turned));
     lab.write("s.ssd", crate::structures::ssd(&elements, &wires, ""));
     for (names, kinds, said) in [
-        (["e", "f"], ["signal", "inflow"], "Uncertain bonds\n  joint: a flow and its potential, by a terminal"),
+        (
+            ["e", "f"],
+            ["signal", "inflow"],
+            "Uncertain bonds\n  joint: a flow and its potential, by a terminal",
+        ),
         (["speed", "torque"], ["signal", "signal"], "Suggested bonds\n  a_b: torque and speed, by names"),
         (["e", "f"], ["signal", "signal"], "No other connections"),
     ] {

@@ -235,22 +235,30 @@ fn connections_begin_at_local_variables_and_calculated_parameters() {
         text = edit(&text, old, new);
     }
     std::fs::write(&file, text).expect("written");
-    let plain = |from, to| wire(from, to, "").replace("<ssd:Connection ", "<ssd:Connection suppressUnitConversion=\"true\" ");
-    let inner = connectors(&[("y", "local", "Real"), ("d", "calculatedParameter", "Real"), ("u", "input", "Real")]);
+    let plain = |from, to| {
+        wire(from, to, "").replace("<ssd:Connection ", "<ssd:Connection suppressUnitConversion=\"true\" ")
+    };
+    let inner =
+        connectors(&[("y", "local", "Real"), ("d", "calculatedParameter", "Real"), ("u", "input", "Real")]);
     let elements = component("a", "a.fmu", &(inner + &binding("", &real("u", "1"), "")))
         + &component("b", "b.fmu", "")
         + &component("c", "b.fmu", "");
     let both = [plain(["a", "y"], ["b", "u"]), plain(["c", "u"], ["a", "d"])];
     lab.write("s.ssd", ssd(&elements, &wires(&both), ""));
     let mut found = Vec::new();
-    for (to, lost) in [("s.ssd", ""), ("s.toml", ""), ("s.ssp", ""), ("osp", "`a.y`, a local variable")] {
+    for (to, lost) in [
+        ("s.ssd", ""),
+        ("s.toml", ""),
+        ("s.ssp", ""),
+        ("osp", "`a.y`, a local variable, to `b.u`: libcosim connects outputs only"),
+    ] {
         if to != "s.ssd" {
             let ran = lab.powerbond(&["convert", "s.ssd", to]);
             assert!(ran.code == 0 && ran.out.contains(lost), "{to}: {}{}", ran.out, ran.err);
         }
         integrates(&lab, to);
-        close(lab.last("c.x"), 0.5, 1e-12);
         if lost.is_empty() {
+            close(lab.last("c.x"), 0.5, 1e-12);
             found.push(lab.last("b.x"));
         }
     }
@@ -268,25 +276,31 @@ fn connections_begin_at_local_variables_and_calculated_parameters() {
     // A parameter keeps what it was given.
     lab.write("s.toml", toml.replace("a.d", "a.k"));
     let ran = lab.powerbond(&["check", "s.toml", "-e", "1"]);
-    assert!(ran.code == 3 && ran.err.contains("`a.k` is a parameter, which has the value that it is given"), "{}", ran.err);
+    assert!(
+        ran.code == 3 && ran.err.contains("`a.k` is a parameter, which has the value that it is given"),
+        "{}",
+        ran.err
+    );
 }
 
 /// `Conections` was left out without a word, and so was a unit that was called `uint`.
 #[test]
 fn what_is_not_read_of_a_file_is_told() {
     let lab = with_integrators(&["a.fmu"]);
-    let values = real("u", "1") + "<ssv:Parameter name=\"x0\"><ssv:Real value=\"2\" uint=\"km\"/></ssv:Parameter>";
+    let values =
+        real("u", "1") + "<ssv:Parameter name=\"x0\"><ssv:Real value=\"2\" uint=\"km\"/></ssv:Parameter>";
     lab.write("p.ssv", ssv(&values));
     let elements = component("a", "a.fmu", &bound("source=\"p.ssv\"", "<ssd:ParameterMaping/>"));
     let wires = wires(&[wire(["a", "x"], ["a", "u"], "")]).replace("Connections", "Conections");
-    let text = ssd(&elements, &wires, "").replace("<ssd:System name", "<ssd:System xml:space=\"default\" colour=\"red\" name");
+    let text = ssd(&elements, &wires, "")
+        .replace("<ssd:System name", "<ssd:System xml:space=\"default\" colour=\"red\" name");
     lab.write("s.ssd", text);
     let err = integrates(&lab, "s.ssd");
     close(lab.last("a.x"), 3.0, 1e-12);
     for said in [
         "s.ssd:3:6: unknown attribute `colour` of `System`, which is not read",
         "unknown element `ParameterMaping` of `ParameterBinding`, which is not read. Did you mean `ParameterMapping`?",
-        "s.ssd:7:6: unknown element `Conections` of `System`, which is not read. Did you mean `Connections`?",
+        "s.ssd:8:6: unknown element `Conections` of `System`, which is not read. Did you mean `Connections`?",
         "unknown attribute `uint` of `Real`, which is not read. Did you mean `unit`?",
     ] {
         assert!(err.contains(said), "`{said}` in {err}");
@@ -312,7 +326,8 @@ fn a_name_with_two_meanings_is_told() {
         let err = integrates(&lab, "s.ssd");
         close(lab.last("a.x"), 1.0, 1e-12);
         close(lab.last("b.x"), 3.0, 1e-12);
-        let said = "`a.k` is a connector of a system and a variable of its element `a`; where both could be meant";
+        let said =
+            "`a.k` is a connector of a system and a variable of its element `a`; where both could be meant";
         assert_eq!(err.contains(said), is_told, "{name}: {err}");
     }
 }

@@ -197,8 +197,14 @@ impl<'a> Writer<'a> {
                 self.lose(format!("the connection to `{to}`, which has a table"));
                 continue;
             }
-            if let Some(from) = connection.from.iter().map(|(name, _)| &name.value).find(|name| self.is_local(name)) {
-                self.lose(format!("the connection from `{from}`, a local variable, to `{to}`: libcosim connects outputs and calculated parameters"));
+            let inside =
+                |name: &VariableName| self.variable(name).filter(|v| v.causality != Causality::Output);
+            let mut sources = connection.from.iter();
+            if let Some((from, v)) = sources.find_map(|(name, _)| Some((&name.value, inside(&name.value)?))) {
+                let what = v.causality.noun();
+                self.lose(format!(
+                    "the connection from `{from}`, {what}, to `{to}`: libcosim connects outputs only"
+                ));
                 continue;
             }
             let (gains, offset) = self.converted(connection);
@@ -244,11 +250,6 @@ impl<'a> Writer<'a> {
 
     fn kind(&self, name: &VariableName) -> Option<Kind> {
         Some(self.variable(name)?.kind)
-    }
-
-    fn is_local(&self, name: &VariableName) -> bool {
-        let inside = |v: &Variable| matches!(v.causality, Causality::Local | Causality::Independent);
-        self.variable(name).is_some_and(inside)
     }
 
     /// The gains of a connection and its offset with the conversion of units, which OSP leaves to functions.

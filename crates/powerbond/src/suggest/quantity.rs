@@ -122,7 +122,9 @@ pub fn quantities(signal: &Signal) -> (Vec<Quantity>, KnownFrom) {
     }
     // What both sides of a terminal call it counts as a name.
     let names = [words(&signal.name), words(&signal.member)];
-    let first = |of: fn(&[String]) -> Vec<Quantity>| names.iter().map(|name| of(name)).find(|found| !found.is_empty());
+    let first = |of: fn(&[String]) -> Vec<Quantity>| {
+        names.iter().map(|name| of(name)).find(|found| !found.is_empty())
+    };
     match first(of_words) {
         Some(found) => (found, KnownFrom::Word),
         None => (first(of_letters).unwrap_or_default(), KnownFrom::Letter),

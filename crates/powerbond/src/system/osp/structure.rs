@@ -16,7 +16,14 @@ const NAMESPACE: &str = "http://opensimulationplatform.com/MSMI/OSPSystemStructu
 
 /// Of the root element.
 const PARTS: &[&str] = &[
-    "StartTime", "EndTime", "BaseStepSize", "Algorithm", "Description", "Simulators", "Functions", "Connections",
+    "StartTime",
+    "EndTime",
+    "BaseStepSize",
+    "Algorithm",
+    "Description",
+    "Simulators",
+    "Functions",
+    "Connections",
     "EccoConfiguration",
 ];
 const VALUE: &[&str] = &["value"];
@@ -53,8 +60,16 @@ const KNOWN: &[Known] = &[
     (
         "EccoConfiguration",
         &[
-            "SafetyFactor", "StepSize", "MinimumStepSize", "MaximumStepSize", "MinimumChangeRate",
-            "MaximumChangeRate", "ProportionalGain", "IntegralGain", "RelativeTolerance", "AbsoluteTolerance",
+            "SafetyFactor",
+            "StepSize",
+            "MinimumStepSize",
+            "MaximumStepSize",
+            "MinimumChangeRate",
+            "MaximumChangeRate",
+            "ProportionalGain",
+            "IntegralGain",
+            "RelativeTolerance",
+            "AbsoluteTolerance",
         ],
         &[],
     ),

@@ -191,7 +191,8 @@ fn system(mut structure: Structure, loader: Loader, inside: Option<PathBuf>) -> 
     for (connector, other) in flat.ambiguous(&opened) {
         let place = flat.connector(&connector).map_or_else(String::new, |found| found.place.prefix());
         notes.push(format!(
-            "{place}`{}` is a connector of a system and a variable of its element `{}`; where both could be meant, the connector is",
+            "{place}`{}` is a connector of a system and a variable of its element `{}`; where both could be meant, the connector \
+             counts",
             flat.shown(&connector),
             flat.owners[other.owner].path
         ));

@@ -37,7 +37,8 @@ pub fn strangers(reader: Reader<'_>, root: Node<'_, '_>, known: &[Known]) -> Vec
         open.extend(inner.into_iter().rev());
     }
     if more > 0 {
-        notes.push(format!("{}{more} more unknown elements and attributes are not read", reader.prefix(root)));
+        notes
+            .push(format!("{}{more} more unknown elements and attributes are not read", reader.prefix(root)));
     }
     notes
 }

@@ -119,6 +119,25 @@ class Structures(unittest.TestCase):
         names = ["chassis.velocity", "wheel.suspension_force"]
         self.assert_equal(self.libcosim("osp", STOP, names), last_row(self.folder / "out"))
 
+    def test_steps_of_three_lengths_are_those_of_libcosim(self):
+        # 2, 4 and 6 ms: two of them exchange values whenever their steps end together.
+        text = "[simulation]\nstop = 0.6\nstep = 12e-3\n"
+        for name, model, rate, values in [
+            ("mass", "mass", 6, "mass = 1.2, stiffness = 800.0, initial_velocity = -100.0"),
+            ("left", "force-giver", 3, "mass = 1.0, stiffness = 10.0, coupling_stiffness = 100.0, initial_velocity = 100.0"),
+            ("right", "force-giver", 2, "mass = 1.7, stiffness = 22.0, coupling_stiffness = 60.0, initial_velocity = -20.0"),
+        ]:
+            text += f'[subsystems.{name}]\nmodel = "oscillator/{model}"\nrate = {rate}\nparameters = {{ {values} }}\n'
+        wires = [("left.force", "mass.force")]
+        wires += [(f"mass.{name}", f"{side}.{name}") for side in ("left", "right") for name in ("position", "velocity")]
+        for start, end in wires:
+            text += f'[[connections]]\nfrom = "{start}"\nto = "{end}"\n'
+        (self.folder / "three.toml").write_text(text)
+        run("convert", "three.toml", "three", cwd=self.folder)
+        run("run", "three", "--output-dir", "out", cwd=self.folder)
+        names = ["mass.position", "mass.velocity", "left.force", "right.force"]
+        self.assert_equal(self.libcosim("three", 0.6, names), last_row(self.folder / "out"))
+
     def test_an_archive_of_ssp_runs_in_fmpy(self):
         # FMPy knows neither units nor transformations, nor parameters in structures: it takes them from a set that it is given. The first
         # inputs are zero there, as outputs are here in the beginning; numbers go from one FMU to the other as they are.

@@ -2,10 +2,11 @@
 
 use crate::layout::table;
 use crate::text::{print, quantity, say, show, significant};
-use powerbond::check::{LoopCheck, SubsystemCheck};
+use powerbond::check::{FeedThroughCheck, LoopCheck, SubsystemCheck};
 use powerbond::fmi::printable;
 use powerbond::table::{may_replace, write_file};
 use powerbond::{Check, Error, RunOptions, System};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Options of `check`.
@@ -172,9 +173,8 @@ fn describe(check: &Check) -> String {
     out
 }
 
-/// Where the feed-through of an output is known from, and its gains.
-fn known_from(check: &Check, output: &str) -> String {
-    let pairs: Vec<_> = check.feed_through.iter().filter(|pair| pair.output == output).collect();
+/// Where the feed-through of an output is known from, and its gains; `pairs` are its pairs.
+fn known_from(pairs: &[&FeedThroughCheck]) -> String {
     let known = pairs.first().map_or("unknown", |pair| pair.known);
     let gains: Vec<String> = pairs
         .iter()
@@ -210,6 +210,9 @@ fn loop_words(found: &LoopCheck) -> String {
 /// Order, loops and what estimates are worth.
 fn structure(check: &Check) -> String {
     let mut out = format!("\nEvaluation order\n  {}\n\nFeed-through\n", check.order.join(", "));
+    let mut pairs: HashMap<&str, Vec<&FeedThroughCheck>> = HashMap::new();
+    check.feed_through.iter().for_each(|pair| pairs.entry(&pair.output).or_default().push(pair));
+    let known = |output: &str| known_from(pairs.get(output).map_or(&[], Vec::as_slice));
     for s in &check.subsystems {
         for o in s.outputs.iter().filter(|o| !o.feeds_through.is_empty()) {
             out += &format!(
@@ -217,7 +220,7 @@ fn structure(check: &Check) -> String {
                 s.name,
                 o.name,
                 o.feeds_through.join(", "),
-                known_from(check, &format!("{}.{}", s.name, o.name))
+                known(&format!("{}.{}", s.name, o.name))
             );
         }
         if s.feed_through == "unknown" {
@@ -255,13 +258,18 @@ fn structure(check: &Check) -> String {
     out
 }
 
+/// Subsystems that are named where a method misses something of each of them.
+const NAMED: usize = 8;
+
 /// What methods use and miss.
 fn methods(check: &Check) -> String {
     let mut rows = vec![["method", "uses", "missing"].map(str::to_owned).to_vec()];
     let chosen = check.capabilities.iter().filter(|m| m.chosen);
     let other = check.capabilities.iter().filter(|m| !m.chosen && !m.uses.is_empty());
     for m in chosen.chain(other) {
-        let lacks: Vec<String> = m.lacks.iter().map(|l| format!("{}: {}", l.subsystem, l.effect)).collect();
+        let named = m.lacks.iter().take(NAMED).map(|l| format!("{}: {}", l.subsystem, l.effect));
+        let more = m.lacks.len().saturating_sub(NAMED);
+        let lacks: Vec<String> = named.chain((more > 0).then(|| format!("and {more} more"))).collect();
         let name = if m.kind == m.method { m.kind.to_owned() } else { format!("{} {}", m.kind, m.method) };
         rows.push(vec![
             if m.chosen { format!("* {name}") } else { format!("  {name}") },

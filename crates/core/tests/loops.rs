@@ -259,6 +259,33 @@ fn a_loop_that_was_solved_before_takes_few_evaluations() {
     check("nonlinear", nonlinear(moving), 3.0, 20);
 }
 
+/// A ring of 300, `u = g u + 0.1 x + 1` and `ẋ = u` for each of them. Where an exchange halves the residual, nothing of the order of 300² is
+/// computed.
+#[test]
+fn a_weak_loop_of_many_is_solved_without_an_inverse() {
+    for (gain, is_weak) in [(0.1, true), (-0.4, true), (0.8, false)] {
+        let part = Part { gain, integral: 0.1, offset: 1.0, x: 0.0 };
+        let n = 300;
+        let mut builder = NetworkBuilder::new();
+        for k in 0..n {
+            builder = builder.subsystem(&format!("s{k}"), part.block(Can::BeReadAgain).boxed());
+        }
+        for k in 0..n {
+            builder = builder.connect(&format!("s{k}.y"), &format!("s{}.u", (k + 1) % n), 1.0);
+        }
+        let mut engine = engine(built(builder), 1.0, &Method { hold: 0, step: 0.25, ..Method::default() });
+        let rows = watch(&mut engine);
+        let start = 1.0 / (1.0 - gain);
+        assert!(rows.0[0].u.iter().all(|u| (u - start).abs() < 1e-9 * start), "{gain}: {:?}", rows.0[0].u);
+        for row in &rows.0 {
+            // All are alike: what one gives is what all take.
+            assert!(row.u.iter().all(|u| (u - row.y[0]).abs() < 1e-9 * u.abs()), "{gain}: {:?}", row.u);
+        }
+        let (_, statistics) = engine.solved_loops().next().expect("a loop");
+        assert_eq!(statistics.jacobians == 0, is_weak, "{gain}: {statistics:?}");
+    }
+}
+
 /// `u = u + 1` and `u = u² + 1`. The second one ran away, and an output that is not finite was told instead.
 #[test]
 fn a_loop_without_solution_names_its_inputs() {

@@ -1,10 +1,14 @@
 //! Multi-rate steps against single-rate steps, against a loop written out by hand, and against a second meter.
 
+mod common;
 mod force_displacement;
 
+use common::block::Block;
+use common::rows::watch;
+use common::{Method, engine};
 use force_displacement::{ALONG, Given, Run, accurate, place, star, values_only};
 use powerbond_core::energy::Quadrature;
-use powerbond_core::network::{Names, Network};
+use powerbond_core::network::{ConnectionSpec, Names, Network, NetworkBuilder, VariableName};
 use powerbond_core::step::{ScheduleKind, Seen};
 use powerbond_core::subsystem::{Advance, Binding, Info, Inputs, Setup, Span, Subsystem, SubsystemError};
 use powerbond_models::oscillator::{DOUBLE, MULTIPLE, Reference};
@@ -217,6 +221,69 @@ fn two_rates_agree_with_the_loop_written_out() {
                 }
             });
             assert!(rows.next().is_none());
+        }
+    }
+}
+
+/// Members exchange whenever sub-steps of both end together, whatever others do: `ẋ_i = u_i` and `u_i = Σ w_ij x_j + 1`, x_j being held since
+/// the last such time, against that loop written out on the finest grid. Members exchanged at communication points only where their rates
+/// differed, so that three steps of 0.1, 0.2 and 0.3 s had new values every 0.6 s.
+#[test]
+fn different_rates_exchange_at_their_common_times() {
+    let common = |mut a: usize, mut b: usize| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let weight = |i: usize, j: usize| if i == j { 0.0 } else { 0.1 + 0.2 * i as f64 - 0.15 * j as f64 };
+    for rates in
+        [&[4u32, 2][..], &[6, 4], &[6, 3, 2, 6], &[1, 2, 4, 8], &[12, 8, 6, 1], &[5, 3, 1], &[4, 4, 2, 6, 9]]
+    {
+        let n = rates.len();
+        let mut builder = NetworkBuilder::new();
+        for i in 0..n {
+            let block =
+                Block::new(1, 1, |at, y| y[0] = at.x[0]).rate(&[0.2 * i as f64], |at, dx| dx[0] = at.u[0]);
+            builder = builder.subsystem(&format!("s{i}"), block.boxed());
+        }
+        let name = |i: usize, variable: &str| VariableName::new(&format!("s{i}"), variable);
+        for i in 0..n {
+            let from = (0..n).filter(|&j| j != i).map(|j| (name(j, "y"), weight(i, j))).collect();
+            builder = builder.connection(ConnectionSpec {
+                from,
+                to: name(i, "u"),
+                offset: 1.0,
+                convert_units: false,
+            });
+        }
+        let (step, steps) = (0.5, 4);
+        let method = Method { rates: Some(rates.to_vec()), step, ..Method::default() };
+        let mut engine = engine(builder.build().expect("a sound system").0, step * f64::from(steps), &method);
+        let rows = watch(&mut engine);
+
+        let grid = rates.iter().fold(1, |all, &r| all / common(all, r as usize) * r as usize);
+        let h = step / grid as f64;
+        let mut x: Vec<f64> = (0..n).map(|i| 0.2 * i as f64).collect();
+        let mut held: Vec<Vec<f64>> = vec![x.clone(); n];
+        let mut u = vec![0.0; n];
+        for k in 0..grid * steps as usize {
+            let now = x.clone();
+            for i in 0..n {
+                for j in 0..n {
+                    if k % (grid / common(rates[i] as usize, rates[j] as usize)) == 0 {
+                        held[i][j] = now[j];
+                    }
+                }
+                if k % (grid / rates[i] as usize) == 0 {
+                    u[i] = 1.0 + (0..n).map(|j| weight(i, j) * held[i][j]).sum::<f64>();
+                }
+            }
+            x.iter_mut().zip(&u).for_each(|(x, u)| *x += h * u);
+        }
+        for (i, x) in x.iter().enumerate() {
+            let y = rows.last().y[i];
+            assert!((y - x).abs() < 1e-12 * x.abs(), "{rates:?}: s{i} is {y} instead of {x}");
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::settings::{self, Settings};
 use crate::trace::{Call, Trace};
 use crate::value::Value;
 use crate::{fmi1, fmi2, fmi3, scratch, surroundings};
-use powerbond_core::subsystem::{Capabilities, Packet, Variables};
+use powerbond_core::subsystem::{Capabilities, FeedThrough, Packet, Variables};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,8 @@ pub struct Options {
     pub parameters: Vec<(String, Value)>,
     /// Start values of inputs and other variables, by name.
     pub start: Vec<(String, Value)>,
+    /// Variables that are exchanged like outputs although the model keeps them inside, by name: local variables, calculated parameters.
+    pub outputs: Vec<String>,
     /// Let the FMU show itself, if it can.
     pub visible: bool,
     /// Whether it is asked to log.
@@ -73,6 +75,7 @@ impl Default for Options {
         Options {
             parameters: Vec::new(),
             start: Vec::new(),
+            outputs: Vec::new(),
             visible: false,
             logging: Logging::default(),
             log_categories: Vec::new(),
@@ -113,7 +116,8 @@ pub(crate) struct Shared {
     contents: Contents,
     limits: Limits,
     loaded: Mutex<Option<Arc<Loaded>>>,
-    ports: Mutex<Option<Arc<Ports>>>,
+    /// By the local variables that are outputs in them.
+    ports: Mutex<Vec<(Vec<u32>, Arc<Ports>)>>,
     lists: Mutex<Vec<Arc<[u32]>>>,
     probed: Mutex<Vec<(Given, Probed)>>,
     curved: Mutex<Vec<(Given, bool)>>,
@@ -136,8 +140,9 @@ impl std::fmt::Debug for Contents {
     }
 }
 
-/// What an answer of a probe holds for: parameters, start values, whether event mode is used, and whether steps were made.
-type Given = (Vec<(String, Value)>, Vec<(String, Value)>, bool, bool);
+/// What an answer of a probe holds for: parameters, start values, local variables that are outputs, whether event mode is used, and
+/// whether steps were made.
+type Given = (Vec<(String, Value)>, Vec<(String, Value)>, Vec<String>, bool, bool);
 
 /// FMUs that are in use, so that opening a file twice shares everything.
 static OPEN: Mutex<Vec<(Identity, Weak<Shared>)>> = Mutex::new(Vec::new());
@@ -209,7 +214,7 @@ impl Fmu {
             contents,
             limits,
             loaded: Mutex::new(None),
-            ports: Mutex::new(None),
+            ports: Mutex::new(Vec::new()),
             lists: Mutex::new(Vec::new()),
             probed: Mutex::new(Vec::new()),
             curved: Mutex::new(Vec::new()),
@@ -260,7 +265,7 @@ impl Fmu {
 
     /// Its variables as a run sees them, numbers and others, without unpacking or loading anything.
     pub fn variables(&self) -> Result<(Variables, Vec<Packet>), FmuError> {
-        let ports = self.ports(&BTreeMap::new(), Capabilities::default());
+        let ports = self.ports(&BTreeMap::new(), &[], Capabilities::default());
         let ports = ports.map_err(|e| self.fail(e.into()))?;
         Ok((ports.info.variables.clone(), ports.packets.clone()))
     }
@@ -291,7 +296,8 @@ impl Fmu {
         let structural =
             settings::structural(description, &options.parameters).map_err(|e| self.fail(e.into()))?;
         let capabilities = loaded.capabilities(description, interface, options);
-        let ports = self.ports(&structural, capabilities).map_err(|e| self.fail(e.into()))?;
+        let outputs = self.outputs(options)?;
+        let ports = self.ports(&structural, &outputs, capabilities).map_err(|e| self.fail(e.into()))?;
         let settings = Settings::new(description, &options.parameters, &options.start, &ports.sizes)
             .map_err(|e| self.fail(e.into()))?;
         let ticket = Ticket::take(&self.shared, interface, name).map_err(|e| self.fail(e.into()))?;
@@ -381,22 +387,36 @@ impl Fmu {
         Ok(loaded)
     }
 
+    /// The local variables that are outputs, by index.
+    fn outputs(&self, options: &Options) -> Result<Vec<u32>, FmuError> {
+        settings::outputs(self.description(), &options.outputs).map_err(|e| self.fail(e.into()))
+    }
+
+    /// Direct feed-through as the description declares it, of indices of its variables. With a local variable among the outputs that
+    /// may follow inputs, it is unknown.
+    pub fn feed_through(&self, options: &Options) -> Result<FeedThrough, FmuError> {
+        Ok(self.description().feed_through_with(&self.outputs(options)?))
+    }
+
     /// The engine's view; shared by all instances unless structural parameters differ.
     fn ports(
         &self,
         structural: &BTreeMap<u32, u64>,
+        outputs: &[u32],
         capabilities: Capabilities,
     ) -> Result<Arc<Ports>, DescriptionError> {
         let kind = self.file_name();
-        let make = || Ports::new(&kind, self.description(), structural, capabilities).map(Arc::new);
+        let make = || Ports::new(&kind, self.description(), structural, outputs, capabilities).map(Arc::new);
         if !structural.is_empty() {
             return make();
         }
-        let mut slot = self.shared.ports.lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.is_none() {
-            *slot = Some(make()?);
+        let mut known = self.shared.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, ports)) = known.iter().find(|(of, _)| of == outputs) {
+            return Ok(ports.clone());
         }
-        slot.clone().map_or_else(make, Ok)
+        let ports = make()?;
+        known.push((outputs.to_vec(), ports.clone()));
+        Ok(ports)
     }
 
     fn make(
@@ -511,14 +531,15 @@ impl Drop for Ticket {
     }
 }
 
-/// What `probe` found before with these parameters and start values, or finds now.
+/// What `probe` found before with these options, or finds now.
 fn once<T: Clone>(
     known: &Mutex<Vec<(Given, T)>>,
     options: &Options,
     steps: bool,
     probe: impl FnOnce() -> T,
 ) -> T {
-    let given = (options.parameters.clone(), options.start.clone(), options.events, steps);
+    let Options { parameters, start, outputs, events, .. } = options;
+    let given = (parameters.clone(), start.clone(), outputs.clone(), *events, steps);
     let known = || known.lock().unwrap_or_else(PoisonError::into_inner);
     let before = known().iter().find(|(g, _)| *g == given).map(|(_, found)| found.clone());
     before.unwrap_or_else(|| {

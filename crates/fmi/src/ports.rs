@@ -42,14 +42,20 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// `structural` holds changed structural parameters, by value reference.
+    /// `structural` holds changed structural parameters, by value reference, `outputs` indices of variables that are exchanged like
+    /// outputs, increasing.
     pub fn new(
         kind: &str,
         description: &ModelDescription,
         structural: &BTreeMap<u32, u64>,
+        outputs: &[u32],
         capabilities: Capabilities,
     ) -> Result<Self, DescriptionError> {
         let lengths = Lengths::new(description, structural);
+        let causality = |v: usize| match outputs.binary_search(&(v as u32)) {
+            Ok(_) => subsystem::Causality::Output,
+            Err(_) => causality(&description.variables[v]),
+        };
         let sizes = sizes(description, &lengths)?;
         let elements: usize = sizes.iter().map(|&n| n as usize).sum();
         let mut places = Vec::with_capacity(elements);
@@ -64,7 +70,7 @@ impl Ports {
             let shape: Vec<u64> = variable.dimensions.iter().map(|d| lengths.of(d)).collect();
             for element in 0..sizes[v] {
                 places.push(Port { variable: v as u32, element });
-                variables.push(as_engine_variable(description, variable, element, &shape));
+                variables.push(as_engine_variable(description, variable, causality(v), element, &shape));
             }
         }
         // The rest of an integer has the same place in the FMU; it comes after all others.
@@ -76,10 +82,10 @@ impl Ports {
             for element in 0..sizes[v] {
                 packet_places.push(Port { variable: v as u32, element });
                 let name = element_name(&variable.name, element, &shape);
-                packets.push(Packet { name, causality: causality(variable), kind: kind.clone() });
+                packets.push(Packet { name, causality: causality(v), kind: kind.clone() });
             }
         }
-        let feed_through = with_rests(expand(description, &first, &sizes), &rests);
+        let feed_through = with_rests(expand(description, outputs, &first, &sizes), &rests);
         let info = Info { kind: kind.to_owned(), variables: variables.into(), feed_through, capabilities };
         Ok(Ports { places, sizes, info: Arc::new(info), packets, packet_places })
     }
@@ -97,12 +103,13 @@ pub(crate) fn start_number(description: &ModelDescription, variable: &Variable, 
 fn as_engine_variable(
     description: &ModelDescription,
     variable: &Variable,
+    causality: subsystem::Causality,
     element: u32,
     lengths: &[u64],
 ) -> subsystem::Variable {
     subsystem::Variable {
         name: element_name(&variable.name, element, lengths),
-        causality: causality(variable),
+        causality,
         kind: value_kind(variable.kind),
         unit: description.unit_of(variable),
         start: start_number(description, variable, element).unwrap_or(0.0),
@@ -270,13 +277,16 @@ fn sizes(description: &ModelDescription, lengths: &Lengths) -> Result<Vec<u32>, 
 }
 
 /// Feed-through between elements: every element of an output may depend on every element of an input.
-fn expand(description: &ModelDescription, first: &[u32], sizes: &[u32]) -> FeedThrough {
-    let FeedThrough::Declared(mut pairs) = description.feed_through() else { return FeedThrough::Unknown };
+fn expand(description: &ModelDescription, outputs: &[u32], first: &[u32], sizes: &[u32]) -> FeedThrough {
+    let FeedThrough::Declared(mut pairs) = description.feed_through_with(outputs) else {
+        return FeedThrough::Unknown;
+    };
     let mut others = Vec::new();
     // Other names of an output follow the same inputs.
     pairs.sort_unstable();
     for (v, variable) in description.variables.iter().enumerate() {
-        if let (Some(of), Causality::Output) = (variable.alias_of, variable.causality) {
+        let is_output = variable.causality == Causality::Output || outputs.binary_search(&(v as u32)).is_ok();
+        if let (Some(of), true) = (variable.alias_of, is_output) {
             let first = pairs.partition_point(|p| p.0 < of as usize);
             let same = pairs[first..].iter().take_while(|p| p.0 == of as usize).map(|p| (v, p.1));
             others.extend(same);

@@ -98,6 +98,16 @@ pub(crate) fn structural(
     Ok(sizes)
 }
 
+/// Variables that are exchanged like outputs, by index and increasing. Outputs themselves are no others.
+pub(crate) fn outputs(description: &ModelDescription, names: &[String]) -> Result<Vec<u32>, InstanceError> {
+    let found = names.iter().map(|name| find(description, name));
+    let mut found: Vec<u32> = found.map(|v| v.map(|v| v as u32)).collect::<Result<_, _>>()?;
+    found.retain(|&v| description.variables[v as usize].causality != Causality::Output);
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
 fn find(description: &ModelDescription, name: &str) -> Result<usize, InstanceError> {
     description.find(name).ok_or_else(|| InstanceError::NoVariable {
         name: name.to_owned(),

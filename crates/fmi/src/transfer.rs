@@ -1,6 +1,6 @@
 //! The way of bound variables between the engine's `f64` slices and the FMU, prepared once.
 
-use crate::description::{Kind, ModelDescription, Variability, Variable};
+use crate::description::{Causality, Kind, ModelDescription, Variability, Variable};
 use crate::fmu::Fmu;
 use crate::machine::Machine;
 use crate::numbers::Numbers;
@@ -261,10 +261,12 @@ pub(crate) struct OutputDerivatives {
 }
 
 impl OutputDerivatives {
-    /// For variables of [`Ports::info`], by index. Only `Float64` has derivatives.
+    /// For variables of [`Ports::info`], by index. Only outputs of type `Float64` have derivatives.
     pub fn new(description: &ModelDescription, ports: &Ports, bound: &[usize]) -> Self {
         let Group { references, values, map, .. } =
-            Group::new(description, ports, bound, Kind::Float64, |v| v.kind == Kind::Float64);
+            Group::new(description, ports, bound, Kind::Float64, |v| {
+                v.kind == Kind::Float64 && v.causality == Causality::Output
+            });
         OutputDerivatives {
             orders: vec![1; references.len()],
             values: vec![0.0; values.len()],

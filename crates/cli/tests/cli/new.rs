@@ -239,6 +239,64 @@ fn terminals_connect_their_members_and_tell_signs() {
     );
 }
 
+/// Variables without units and with names that tell nothing: a flow makes a bond likely, names of members say of what. A structure
+/// without an end has bonds, too.
+#[test]
+fn terminals_alone_suggest_bonds() {
+    let lab = Lab::new();
+    let terminal = |folder: &str, input: [&str; 2], output: [&str; 2]| {
+        lab.place("integrator3", folder);
+        let file = format!("{folder}/modelDescription.xml");
+        let xml = std::fs::read_to_string(lab.dir.join(&file)).unwrap();
+        let xml = xml.replace(" unit=\"m/s\"", "").replace(" unit=\"m\"", "");
+        let xml = xml.replace("name=\"u\"", "name=\"in17\"").replace("name=\"x\"", "name=\"val4\"");
+        lab.write(&file, xml);
+        let member = |variable: &str, [name, kind]: [&str; 2]| {
+            format!(
+                "<TerminalMemberVariable variableName=\"{variable}\" memberName=\"{name}\" variableKind=\"{kind}\"/>"
+            )
+        };
+        std::fs::create_dir_all(lab.dir.join(folder).join("terminalsAndIcons")).unwrap();
+        lab.write(
+            &format!("{folder}/terminalsAndIcons/terminalsAndIcons.xml"),
+            format!(
+                "<fmiTerminalsAndIcons fmiVersion=\"3.0\"><Terminals><Terminal name=\"joint\" matchingRule=\"plug\">{}{}\
+                 </Terminal></Terminals></fmiTerminalsAndIcons>",
+                member("in17", input),
+                member("val4", output)
+            ),
+        );
+    };
+    let wire = |from: &str, to: &str, inside: &str| {
+        format!(
+            "<ssd:Connection startElement=\"{from}\" startConnector=\"val4\" endElement=\"{to}\" endConnector=\"in17\">{inside}</ssd:Connection>"
+        )
+    };
+    let turned = "<ssc:LinearTransformation factor=\"-1\"/>";
+    let elements =
+        ["a", "b"].map(|name| crate::structures::component(name, &format!("{name}.fmu"), "")).concat();
+    let wires =
+        format!("<ssd:Connections>{}{}</ssd:Connections>", wire("a", "b", ""), wire("b", "a", turned));
+    lab.write("s.ssd", crate::structures::ssd(&elements, &wires, ""));
+    for (names, kinds, said) in [
+        (
+            ["e", "f"],
+            ["signal", "inflow"],
+            "Uncertain bonds\n  joint: a flow and its potential, by a terminal",
+        ),
+        (["speed", "torque"], ["signal", "signal"], "Suggested bonds\n  a_b: torque and speed, by names"),
+        (["e", "f"], ["signal", "signal"], "No other connections"),
+    ] {
+        let [effort, flow] = [[names[0], kinds[0]], [names[1], kinds[1]]];
+        terminal("a.fmu", effort, flow);
+        terminal("b.fmu", flow, effort);
+        for more in [&[][..], &["--no-trial"]] {
+            let ran = lab.powerbond(&[&["bonds", "s.ssd"], more].concat());
+            assert!(ran.code == 0 && ran.out.contains(said), "`{said}` in {}{}", ran.out, ran.err);
+        }
+    }
+}
+
 #[test]
 fn an_fmu_that_crashes_in_the_trial_costs_the_trial_only() {
     let lab = Lab::new();

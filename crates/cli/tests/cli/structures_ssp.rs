@@ -2,7 +2,7 @@
 //!
 //! The integrator is x' = k u from x0 with constant u, so x(1) = x0 + k u.
 
-use crate::lab::{Lab, close, root};
+use crate::lab::{Lab, close, edit, root};
 use crate::structures::{binding, component, connectors, real, ssd, wire, wires, with_integrators};
 use std::process::Command;
 
@@ -215,6 +215,121 @@ fn more_oddities_are_forgiven_or_told() {
     let ran = lab.powerbond(&["check", "deep.ssp"]);
     let told = "there is no `SystemStructure.ssd` at the root of the archive, but in its folder `van`";
     assert!(ran.code == 3 && ran.err.contains(told), "{}", ran.err);
+}
+
+/// A connection may begin at a local variable or a calculated parameter. y = x + u/2 and d = 1/2 are such here: with u = 1 and
+/// x = t, b gets y at 0, 0.1, …, 0.9 s, and c gets d. Where y feeds its own u, u = 2 x and x(1) = (1 + 2 · 0.1)^10.
+#[test]
+fn connections_begin_at_local_variables_and_calculated_parameters() {
+    let lab = with_integrators(&["a.fmu", "b.fmu"]);
+    let file = lab.dir.join("a.fmu/modelDescription.xml");
+    let mut text = std::fs::read_to_string(&file).expect("a description");
+    for (old, new) in [
+        ("valueReference=\"2\" causality=\"output\"", "valueReference=\"2\" causality=\"local\""),
+        (
+            "causality=\"parameter\" variability=\"fixed\"><Real start=\"0.5\"/>",
+            "causality=\"calculatedParameter\" variability=\"fixed\"><Real/>",
+        ),
+        ("<Unknown index=\"3\" dependencies=\"1\"/></Outputs>", "</Outputs>"),
+    ] {
+        text = edit(&text, old, new);
+    }
+    std::fs::write(&file, text).expect("written");
+    let plain = |from, to| {
+        wire(from, to, "").replace("<ssd:Connection ", "<ssd:Connection suppressUnitConversion=\"true\" ")
+    };
+    let inner =
+        connectors(&[("y", "local", "Real"), ("d", "calculatedParameter", "Real"), ("u", "input", "Real")]);
+    let elements = component("a", "a.fmu", &(inner + &binding("", &real("u", "1"), "")))
+        + &component("b", "b.fmu", "")
+        + &component("c", "b.fmu", "");
+    let both = [plain(["a", "y"], ["b", "u"]), plain(["c", "u"], ["a", "d"])];
+    lab.write("s.ssd", ssd(&elements, &wires(&both), ""));
+    let mut found = Vec::new();
+    for (to, lost) in [
+        ("s.ssd", ""),
+        ("s.toml", ""),
+        ("s.ssp", ""),
+        ("osp", "`a.y`, a local variable, to `b.u`: libcosim connects outputs only"),
+    ] {
+        if to != "s.ssd" {
+            let ran = lab.powerbond(&["convert", "s.ssd", to]);
+            assert!(ran.code == 0 && ran.out.contains(lost), "{to}: {}{}", ran.out, ran.err);
+        }
+        integrates(&lab, to);
+        if lost.is_empty() {
+            close(lab.last("c.x"), 0.5, 1e-12);
+            found.push(lab.last("b.x"));
+        }
+    }
+    close(found[0], 0.95, 1e-12);
+    assert!(found.iter().all(|x| x.to_bits() == found[0].to_bits()), "{found:?}");
+    let toml = std::fs::read_to_string(lab.dir.join("s.toml")).expect("converted");
+    lab.write("own.toml", toml.replace("[subsystems.a]\n", "[subsystems.a]\nprocess = \"own\"\n"));
+    integrates(&lab, "own.toml");
+    assert_eq!(lab.last("b.x").to_bits(), found[0].to_bits());
+    // Its feed-through is found, although the file cannot declare it.
+    let a = component("a", "a.fmu", &binding("", &real("x0", "1"), ""));
+    lab.write("loop.ssd", ssd(&a, &wires(&[plain(["a", "y"], ["a", "u"])]), ""));
+    integrates(&lab, "loop.ssd");
+    close(lab.last("a.x"), 1.2f64.powi(10), 1e-9);
+    // A parameter keeps what it was given.
+    lab.write("s.toml", toml.replace("a.d", "a.k"));
+    let ran = lab.powerbond(&["check", "s.toml", "-e", "1"]);
+    assert!(
+        ran.code == 3 && ran.err.contains("`a.k` is a parameter, which has the value that it is given"),
+        "{}",
+        ran.err
+    );
+}
+
+/// `Conections` was left out without a word, and so was a unit that was called `uint`.
+#[test]
+fn what_is_not_read_of_a_file_is_told() {
+    let lab = with_integrators(&["a.fmu"]);
+    let values =
+        real("u", "1") + "<ssv:Parameter name=\"x0\"><ssv:Real value=\"2\" uint=\"km\"/></ssv:Parameter>";
+    lab.write("p.ssv", ssv(&values));
+    let elements = component("a", "a.fmu", &bound("source=\"p.ssv\"", "<ssd:ParameterMaping/>"));
+    let wires = wires(&[wire(["a", "x"], ["a", "u"], "")]).replace("Connections", "Conections");
+    let text = ssd(&elements, &wires, "")
+        .replace("<ssd:System name", "<ssd:System xml:space=\"default\" colour=\"red\" name");
+    lab.write("s.ssd", text);
+    let err = integrates(&lab, "s.ssd");
+    close(lab.last("a.x"), 3.0, 1e-12);
+    for said in [
+        "s.ssd:3:6: unknown attribute `colour` of `System`, which is not read",
+        "unknown element `ParameterMaping` of `ParameterBinding`, which is not read. Did you mean `ParameterMapping`?",
+        "s.ssd:8:6: unknown element `Conections` of `System`, which is not read. Did you mean `Connections`?",
+        "unknown attribute `uint` of `Real`, which is not read. Did you mean `unit`?",
+    ] {
+        assert!(err.contains(said), "`{said}` in {err}");
+    }
+    assert!(!err.contains("space"), "{err}");
+    let many: String = (0..20).map(|n| format!("<ssd:Extra{n}/>")).collect();
+    lab.write("s.ssd", ssd(&elements, &many, ""));
+    let err = integrates(&lab, "s.ssd");
+    assert!(err.contains("s.ssd:2:6: 13 more unknown elements and attributes are not read"), "{err}");
+}
+
+/// The connector `a.k` of the structure feeds b, and a has a parameter `k`: the connector is meant, which is told.
+#[test]
+fn a_name_with_two_meanings_is_told() {
+    let lab = with_integrators(&["a.fmu"]);
+    let driven = binding("", &real("u", "1"), "");
+    let elements = component("a", "a.fmu", &driven) + &component("b", "a.fmu", &driven);
+    for (name, is_told) in [("a.k", true), ("a.gain", false), ("a", false)] {
+        let passed = wires(&[wire(["", name], ["b", "k"], "")]);
+        let outside = connectors(&[(name, "parameter", "Real")]) + &binding("", &real(name, "3"), "");
+        let text = ssd(&elements, &passed, "").replace("<ssd:Elements>", &format!("{outside}<ssd:Elements>"));
+        lab.write("s.ssd", text);
+        let err = integrates(&lab, "s.ssd");
+        close(lab.last("a.x"), 1.0, 1e-12);
+        close(lab.last("b.x"), 3.0, 1e-12);
+        let said =
+            "`a.k` is a connector of a system and a variable of its element `a`; where both could be meant";
+        assert_eq!(err.contains(said), is_told, "{name}: {err}");
+    }
 }
 
 /// Elements of an array by their names, in any order: twice = 2 a. `convert` writes arrays so, which could not be read back.

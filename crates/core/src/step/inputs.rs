@@ -112,8 +112,8 @@ impl Exchange {
 
     /// Writes what the members of a stage are given, before correction, and what that comes to at the end of the stage.
     pub(super) fn write_inputs(&mut self, context: &StageContext<'_>, record: &mut StepRecord) {
-        if context.stage.group.is_some() {
-            self.open_group(context, record);
+        for &g in &context.stage.opens {
+            self.open_group(g, context, record);
         }
         for (range, source) in &context.stage.sources {
             self.write(range, *source, context, record);
@@ -145,10 +145,8 @@ impl Exchange {
                     self.go_on(range, first, context);
                 }
             }
-            InputSource::HeldInGroup => {
-                if let Some(g) = context.stage.group {
-                    hold.eval(&self.groups[g].tentative, part, range.clone(), &mut self.held);
-                }
+            InputSource::HeldInGroup(g) => {
+                hold.eval(&self.groups[g].tentative, part, range.clone(), &mut self.held);
             }
             InputSource::Latest => self.set_line(i, network.wiring.row(i, &record.y_step), 0.0, 0.0),
             InputSource::Between => {
@@ -156,12 +154,10 @@ impl Exchange {
                 let slope = (new - old) / span.h;
                 self.set_line(i, old + slope * (part.start - span.start), slope, part.h);
             }
-            InputSource::BetweenInGroup => {
-                if let Some(g) = context.stage.group {
-                    let old = self.groups[g].tentative.values(0)[i];
-                    let new = network.wiring.row(i, &record.y_step);
-                    self.set_line(i, old, (new - old) / part.h, part.h);
-                }
+            InputSource::BetweenInGroup(g) => {
+                let old = self.groups[g].tentative.values(0)[i];
+                let new = network.wiring.row(i, &record.y_step);
+                self.set_line(i, old, (new - old) / part.h, part.h);
             }
             InputSource::Mixed(k) => self.write_mixed(k, context, record),
             InputSource::External(e) => {
@@ -195,10 +191,9 @@ impl Exchange {
         }
     }
 
-    /// The first stage of a fast group at a sub-step: its members exchange among themselves.
+    /// A fast group exchanges before the stage.
     #[inline(never)] // Most runs have none.
-    fn open_group(&mut self, context: &StageContext<'_>, record: &StepRecord) {
-        let (Some(g), true) = (context.stage.group, context.stage.opens) else { return };
+    fn open_group(&mut self, g: usize, context: &StageContext<'_>, record: &StepRecord) {
         let GroupPast { tentative, y, .. } = &mut self.groups[g];
         let group = &context.schedule.groups[g];
         if context.stage.part > 0 {
@@ -215,7 +210,7 @@ impl Exchange {
         let mut total = [0.0; 4];
         for source in &stage.mixed[k] {
             let i = source.sum.input;
-            let group = stage.group.filter(|_| source.inside).map(|g| &self.groups[g]);
+            let group = source.group.map(|g| &self.groups[g]);
             match source.seen {
                 Seen::Held => {
                     let nodes = group.map_or(&self.waiting, |past| &past.tentative);

@@ -32,6 +32,10 @@ const LOOSE: f64 = 1e-6;
 /// other scale.
 const NOTHING: f64 = 1e-6;
 
+/// Above so many inputs a loop is exchanged first, for as long as that halves its residual: the inverse of Newton's method takes work with
+/// their cube, about 10 ms here and minutes for some thousands.
+const MANY: usize = 256;
+
 /// How often a step of Newton's method is halved.
 const HALVINGS: u32 = 11;
 
@@ -52,6 +56,7 @@ pub struct LoopStatistics {
 
 /// What a [`LoopSolver`] learned.
 pub(crate) struct SavedLoop {
+    /// Empty if it is not known.
     inverse: Vec<f64>,
     is_known: bool,
     seen: Vec<f64>,
@@ -127,13 +132,15 @@ impl LoopSolver {
     /// What later solutions depend on.
     pub fn save(&self) -> SavedLoop {
         let LoopSolver { inverse, is_known, seen, statistics, .. } = self;
-        let (inverse, seen) = (inverse.clone(), seen.clone());
+        let (inverse, seen) = (if *is_known { inverse.clone() } else { Vec::new() }, seen.clone());
         SavedLoop { inverse, is_known: *is_known, seen, statistics: *statistics }
     }
 
     /// Goes back to what `save` returned.
     pub fn load(&mut self, saved: &SavedLoop) {
-        self.inverse.copy_from_slice(&saved.inverse);
+        if saved.is_known {
+            self.inverse.copy_from_slice(&saved.inverse);
+        }
         self.seen.copy_from_slice(&saved.seen);
         (self.is_known, self.statistics) = (saved.is_known, saved.statistics);
     }
@@ -152,6 +159,9 @@ impl LoopSolver {
         self.inputs.iter().zip(&mut self.start).for_each(|(&i, start)| *start = still.u[i]);
         let mut norm = self.residual(still, Buffer::Current);
         if self.smooth {
+            if self.inputs.len() > MANY && !self.is_known {
+                norm = self.exchange(still, norm);
+            }
             norm = self.newton(still, norm);
         }
         if norm > LOOSE {
@@ -208,6 +218,26 @@ impl LoopSolver {
             let off = (r[k].abs() - round_off).max(0.0);
             let e = if off == 0.0 && !r[k].is_nan() { 0.0 } else { off / scale };
             norm = if e.is_nan() || r[k].is_nan() { f64::INFINITY } else { norm.max(e) };
+        }
+        norm
+    }
+
+    /// `u ← u − r = L y` while that at least halves the residual, as weak loops do: the residual that is reached.
+    fn exchange(&mut self, still: &mut Still<'_>, start: f64) -> f64 {
+        let mut norm = start;
+        while norm > self.rules.tolerance && norm.is_finite() {
+            self.step.iter_mut().zip(&self.r).for_each(|(step, r)| *step = -r);
+            match self.try_step(still, norm, 1) {
+                Some(next) => {
+                    std::mem::swap(&mut self.r, &mut self.r_new);
+                    let is_slow = next > 0.5 * norm;
+                    norm = next;
+                    if is_slow {
+                        break;
+                    }
+                }
+                None => break,
+            }
         }
         norm
     }

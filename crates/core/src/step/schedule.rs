@@ -1,6 +1,7 @@
 //! Who steps when, and what each input sees: a macro step as a list of stages.
 
 use crate::network::{Network, Row};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// How an input whose source has already stepped sees it. These are different methods, never a detail.
@@ -37,14 +38,14 @@ pub enum ScheduleKind {
 pub enum InputSource {
     /// Extrapolated from communication points.
     Held,
-    /// Extrapolated from the points at which its fast group exchanges.
-    HeldInGroup,
+    /// Extrapolated from the points at which a fast group exchanges: an index into [`Schedule::groups`].
+    HeldInGroup(usize),
     /// The newest values of its sources, which have stepped already; constant.
     Latest,
     /// A line over the macro step, from the old to the newest values of its sources.
     Between,
-    /// A line over the sub-step of its fast group.
-    BetweenInGroup,
+    /// A line over the sub-step of this fast group.
+    BetweenInGroup(usize),
     /// Sources that are not all seen in the same way: an index into [`Stage::mixed`].
     Mixed(usize),
     /// A known signal: an index into the network's externals.
@@ -70,24 +71,22 @@ pub struct Stage {
     pub sources: Vec<(Range<usize>, InputSource)>,
     /// The parts that add up to inputs whose sources are not all seen in the same way.
     pub mixed: Vec<Vec<Part>>,
-    /// The fast group, an index into [`Schedule::groups`].
-    pub group: Option<usize>,
-    /// It is the first of its group at this sub-step: the group exchanges before it.
-    pub opens: bool,
+    /// The fast groups that exchange before it, as indices into [`Schedule::groups`].
+    pub opens: Vec<usize>,
 }
 
 impl Stage {
     /// Whether some input is not simply extrapolated from communication points or known.
     fn is_chained(&self) -> bool {
         let plain = |source: &InputSource| matches!(source, InputSource::Held | InputSource::External(_));
-        self.group.is_some() || !self.sources.iter().all(|(_, source)| plain(source))
+        !self.opens.is_empty() || !self.sources.iter().all(|(_, source)| plain(source))
     }
 
     /// Whether some input is a line between old and new values.
     pub(super) fn has_lines(&self) -> bool {
         let in_parts = self.mixed.iter().flatten().any(|part| part.seen == Seen::Between);
         let line =
-            |source: &InputSource| matches!(source, InputSource::Between | InputSource::BetweenInGroup);
+            |source: &InputSource| matches!(source, InputSource::Between | InputSource::BetweenInGroup(_));
         in_parts || self.sources.iter().any(|(_, source)| line(source))
     }
 }
@@ -126,16 +125,16 @@ impl Sum {
 pub struct Part {
     /// What they add up to.
     pub sum: Sum,
-    /// They belong to the same fast group as the input.
-    pub inside: bool,
+    /// The fast group in which they and the input exchange; `None`: at communication points.
+    pub group: Option<usize>,
     /// How they are seen.
     pub seen: Seen,
 }
 
-/// Members of one rate above 1 that exchange among themselves at that rate.
+/// Inputs and sources that exchange more often than at communication points: whenever sub-steps of both members end together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// Sub-steps per macro step.
+    /// Exchanges per macro step: the greatest common divisor of the rates of both members.
     pub rate: u32,
     /// Inputs with a source inside the group.
     pub inner: Vec<Range<usize>>,
@@ -151,7 +150,7 @@ pub struct Group {
 pub struct Schedule {
     /// In the order in which they are made.
     pub stages: Vec<Stage>,
-    /// The fast groups that exchange among themselves.
+    /// The fast groups.
     pub groups: Vec<Group>,
     /// Parts of inputs that are extrapolated from communication points while other parts are not.
     pub waiting: Vec<Sum>,
@@ -172,10 +171,15 @@ impl Schedule {
             rates: rates.to_vec(),
             chained: false,
         };
-        let mut done = vec![false; network.members.len()];
-        for block in &blocks {
-            schedule.add_block(network, kind, block, rates[block[0]], &done);
-            block.iter().for_each(|&s| done[s] = true);
+        let is_held = matches!(kind, ScheduleKind::Jacobi { fast: Seen::Held });
+        if is_held && exchanges(network, rates).any(|(_, own, rate)| rate > 1 && rate < own) {
+            schedule.add_interleaved(network, &blocks);
+        } else {
+            let mut done = vec![false; network.members.len()];
+            for block in &blocks {
+                schedule.add_block(network, kind, block, rates[block[0]], &done);
+                block.iter().for_each(|&s| done[s] = true);
+            }
         }
         schedule.chained = schedule.stages.iter().any(Stage::is_chained);
         schedule
@@ -191,13 +195,16 @@ impl Schedule {
         let source = stage.sources.iter().rev().find(|(range, _)| range.contains(&input)).map(|(_, s)| *s);
         match source {
             None | Some(InputSource::Held | InputSource::External(_)) => (Seen::Held, false),
-            Some(InputSource::HeldInGroup) => (Seen::Held, true),
+            Some(InputSource::HeldInGroup(g)) => (Seen::Held, self.groups[g].rate == stage.parts),
             Some(InputSource::Latest) => (Seen::Latest, self.is_inner(input)),
             Some(InputSource::Between) => (Seen::Between, false),
-            Some(InputSource::BetweenInGroup) => (Seen::Between, true),
+            Some(InputSource::BetweenInGroup(_)) => (Seen::Between, true),
             Some(InputSource::Mixed(k)) => {
                 let has = |part: &&Part| part.sum.sources.iter().any(|(o, _)| *o == output);
-                stage.mixed[k].iter().find(has).map_or((Seen::Held, false), |part| (part.seen, part.inside))
+                let found = stage.mixed[k].iter().find(has);
+                let at_sub_steps =
+                    |part: &Part| part.group.is_some_and(|g| self.groups[g].rate == stage.parts);
+                found.map_or((Seen::Held, false), |part| (part.seen, at_sub_steps(part)))
             }
         }
     }
@@ -255,60 +262,98 @@ impl Schedule {
             let mut stepped = vec![false; network.members.len()];
             for (turn, members) in turns.iter().enumerate() {
                 // With one rate a line over the sub-step is a line over the macro step.
-                let view = |output: usize| {
+                let view = |_: usize, output: usize| {
                     let o = network.owner_of_output[output];
                     let new = if contains[o] { stepped[o] } else { done[o] };
-                    (rate > 1 && contains[o], if new { seen } else { Seen::Held })
+                    (group.filter(|_| contains[o]), if new { seen } else { Seen::Held })
                 };
-                let stage = self.stage(network, (part, rate), members, (group, turn == 0), &inner, view);
+                let mut stage = self.stage(network, (part, rate), members, view);
+                stage.opens = group.filter(|_| turn == 0).into_iter().collect();
                 members.iter().for_each(|&s| stepped[s] = true);
                 self.stages.push(stage);
             }
         }
     }
 
-    /// A stage of `members`; `inner` are the inputs with a source inside their fast group, `view` tells how an output is seen.
+    /// Members that exchange across rates, such as those of 4 and of 6 sub-steps twice in a macro step: stages by the time at which
+    /// they begin, so that an exchange finds everything that ends there.
+    fn add_interleaved(&mut self, network: &Network, blocks: &[Vec<usize>]) {
+        let rates = self.rates.clone();
+        let mut of_rate: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
+        for (input, _, rate) in exchanges(network, &rates).filter(|(_, _, rate)| *rate > 1) {
+            of_rate.entry(rate).or_default().insert(input);
+        }
+        for (rate, inner) in of_rate.into_iter().rev() {
+            let inner = runs(inner.into_iter().collect());
+            self.groups.push(Group { rate, inner, nodes: Vec::new(), lines: false });
+        }
+        let groups: Vec<u32> = self.groups.iter().map(|group| group.rate).collect();
+        let view = |input: usize, output: usize| {
+            let [a, b] = [network.owner_of_input[input], network.owner_of_output[output]].map(|s| rates[s]);
+            (groups.iter().position(|rate| *rate == common(a, b)), Seen::Held)
+        };
+        for block in blocks {
+            let parts = rates[block[0]];
+            for part in 0..parts {
+                let stage = self.stage(network, (part, parts), block, view);
+                self.stages.push(stage);
+            }
+        }
+        let by_start = |a: &Stage, b: &Stage| {
+            let [a_part, a_parts, b_part, b_parts] = [a.part, a.parts, b.part, b.parts].map(u64::from);
+            (a_part * b_parts).cmp(&(b_part * a_parts))
+        };
+        self.stages.sort_by(by_start);
+        for (g, rate) in groups.into_iter().enumerate() {
+            for k in 1..rate {
+                let begins = |stage: &&mut Stage| {
+                    u64::from(stage.part) * u64::from(rate) == u64::from(k) * u64::from(stage.parts)
+                };
+                self.stages.iter_mut().find(begins).into_iter().for_each(|stage| stage.opens.push(g));
+            }
+        }
+    }
+
+    /// A stage of `members`; `view` tells in which group an input and an output exchange, and how the output is seen.
     fn stage(
         &mut self,
         network: &Network,
         (part, parts): (u32, u32),
         members: &[usize],
-        (group, opens): (Option<usize>, bool),
-        inner: &[usize],
-        view: impl Fn(usize) -> (bool, Seen),
+        view: impl Fn(usize, usize) -> (Option<usize>, Seen),
     ) -> Stage {
         let inputs: Vec<usize> = members.iter().flat_map(|&s| network.members[s].inputs.clone()).collect();
         let outputs = members.iter().flat_map(|&s| network.members[s].outputs.clone()).collect();
-        let (mut held, mut own) = (Vec::new(), Vec::new());
+        let (mut held, mut own) = (Vec::new(), vec![Vec::new(); self.groups.len()]);
         let (mut special, mut mixed) = (Vec::new(), Vec::new());
         for &i in &inputs {
             let mut seen = parts_of(network, i, &view);
-            let inside = inner.binary_search(&i).is_ok();
             if part == 0 {
-                self.remember(&seen, group.filter(|_| inside));
+                self.remember(&seen);
             }
             if seen.len() > 1 {
                 special.push((i..i + 1, InputSource::Mixed(mixed.len())));
                 mixed.push(seen);
                 continue;
             }
-            if inside {
-                own.push(i)
-            } else {
-                held.push(i)
+            match seen.first().and_then(|part| part.group) {
+                Some(g) => own[g].push(i),
+                None => held.push(i),
             }
             if let Some(e) = network.external_of_input[i] {
                 special.push((i..i + 1, InputSource::External(e)));
             }
-            match seen.pop().map(|p| (p.inside, p.seen)) {
-                Some((false, Seen::Between)) => special.push((i..i + 1, InputSource::Between)),
-                Some((true, Seen::Between)) => special.push((i..i + 1, InputSource::BetweenInGroup)),
+            match seen.pop().map(|p| (p.group, p.seen)) {
+                Some((None, Seen::Between)) => special.push((i..i + 1, InputSource::Between)),
+                Some((Some(g), Seen::Between)) => special.push((i..i + 1, InputSource::BetweenInGroup(g))),
                 Some((_, Seen::Latest)) => special.push((i..i + 1, InputSource::Latest)),
                 Some((_, Seen::Held)) | None => {}
             }
         }
         let held = runs(held).into_iter().map(|range| (range, InputSource::Held));
-        let own = runs(own).into_iter().map(|range| (range, InputSource::HeldInGroup));
+        let own = own.into_iter().enumerate().flat_map(|(g, inputs)| {
+            runs(inputs).into_iter().map(move |range| (range, InputSource::HeldInGroup(g)))
+        });
         Stage {
             part,
             parts,
@@ -318,37 +363,56 @@ impl Schedule {
             outputs: runs(outputs),
             sources: held.chain(own).chain(special).collect(),
             mixed,
-            group,
-            opens,
+            opens: Vec::new(),
         }
     }
 
-    /// What has to be remembered at the points of a fast `group` and at communication points of the parts of an input.
-    fn remember(&mut self, parts: &[Part], group: Option<usize>) {
-        if let Some(group) = group.map(|g| &mut self.groups[g]) {
-            let of_points = |p: &&Part| p.inside && (p.seen == Seen::Held || parts.len() == 1);
-            group.nodes.extend(parts.iter().find(of_points).map(|p| p.sum.clone()));
-            group.lines |= parts.len() > 1 && parts.iter().any(|p| p.inside && p.seen == Seen::Between);
+    /// What has to be remembered at the points of fast groups and at communication points of the parts of an input.
+    fn remember(&mut self, parts: &[Part]) {
+        for (part, g) in parts.iter().filter_map(|part| Some((part, part.group?))) {
+            let group = &mut self.groups[g];
+            if part.seen == Seen::Held || parts.len() == 1 {
+                group.nodes.push(part.sum.clone());
+            }
+            group.lines |= parts.len() > 1 && part.seen == Seen::Between;
         }
         if parts.len() > 1 {
-            let waits = |p: &&Part| !p.inside && p.seen == Seen::Held;
+            let waits = |p: &&Part| p.group.is_none() && p.seen == Seen::Held;
             self.waiting.extend(parts.iter().find(waits).map(|p| p.sum.clone()));
         }
     }
 }
 
-/// The sources of `input`, put together by how they are seen: `view` says whether an output is inside the fast group
-/// of the input and how it is seen. The offset belongs to the first part.
-fn parts_of(network: &Network, input: usize, view: impl Fn(usize) -> (bool, Seen)) -> Vec<Part> {
+/// Every pair of an input and one of its sources: the input, the rate of its member, and how often both exchange in a macro step.
+fn exchanges<'a>(network: &'a Network, rates: &'a [u32]) -> impl Iterator<Item = (usize, u32, u32)> + 'a {
+    (0..network.n_inputs).flat_map(move |input| {
+        let own = rates[network.owner_of_input[input]];
+        let sources = network.wiring.sources(input);
+        sources.map(move |(output, _)| (input, own, common(own, rates[network.owner_of_output[output]])))
+    })
+}
+
+/// The greatest common divisor.
+fn common(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { common(b, a % b) }
+}
+
+/// The sources of `input`, put together by how they are seen: `view` says in which fast group an input and an output exchange and how
+/// the output is seen. The offset belongs to the first part.
+fn parts_of(
+    network: &Network,
+    input: usize,
+    view: impl Fn(usize, usize) -> (Option<usize>, Seen),
+) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for (output, gain) in network.wiring.sources(input) {
-        let (inside, seen) = view(output);
-        match parts.iter_mut().find(|p| (p.inside, p.seen) == (inside, seen)) {
+        let (group, seen) = view(input, output);
+        match parts.iter_mut().find(|p| (p.group, p.seen) == (group, seen)) {
             Some(part) => part.sum.sources.push((output, gain)),
             None => {
                 let offset = if parts.is_empty() { network.wiring.offset(input) } else { 0.0 };
                 let sum = Sum { input, sources: vec![(output, gain)], offset };
-                parts.push(Part { sum, inside, seen });
+                parts.push(Part { sum, group, seen });
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::variables::Variables;
 use super::xml::{Notes, child, elements};
-use super::{Causality, Kind, ModelDescription, Version};
+use super::{Causality, Kind, ModelDescription, Variability, Version};
 use crate::error::{DescriptionError, DescriptionProblem};
 use powerbond_core::subsystem::FeedThrough;
 use roxmltree::Node;
@@ -139,14 +139,27 @@ impl ModelDescription {
     /// Pairs `(output, input)` of variable indices with direct feed-through; unknown as soon as one output that can
     /// be connected does not say what it depends on.
     pub fn feed_through(&self) -> FeedThrough {
+        self.feed_through_with(&[])
+    }
+
+    /// Likewise with other variables that are exchanged like outputs, by index and increasing. The standards let outputs say what they
+    /// depend on, and no others: what stays as it is during a step follows no input, and another name of an output what that one does.
+    pub(crate) fn feed_through_with(&self, outputs: &[u32]) -> FeedThrough {
+        let is_extra = |v: usize| outputs.binary_search(&(v as u32)).is_ok();
         let connectable = |v: usize, causality| {
-            self.variables[v].causality == causality && self.variables[v].kind.is_numeric()
+            let is_one = causality == Causality::Output && is_extra(v);
+            (is_one || self.variables[v].causality == causality) && self.variables[v].kind.is_numeric()
+        };
+        let stays = |v: usize| {
+            let variable = &self.variables[v];
+            let is_fixed = !matches!(variable.variability, Variability::Discrete | Variability::Continuous);
+            is_extra(v) && (is_fixed || variable.causality == Causality::Independent)
         };
         let all = || 0..self.variables.len();
         if !all().any(|v| connectable(v, Causality::Input)) {
             return FeedThrough::Declared(Vec::new());
         }
-        let mut known = vec![false; self.variables.len()];
+        let mut known: Vec<bool> = all().map(stays).collect();
         let mut pairs = Vec::new();
         for unknown in &self.outputs {
             let output = unknown.variable as usize;

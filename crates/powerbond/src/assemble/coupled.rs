@@ -4,6 +4,7 @@ use super::experiment::Experiment;
 use super::record::recorded;
 use super::scenario::Effects;
 use super::shares::Shares;
+use super::sources::Sources;
 use super::subsystems::{self, SharedLog, Trials};
 use super::timing::{Timed, Timing};
 use super::{declared, open_ends, rest, wide};
@@ -123,12 +124,12 @@ fn simulators(
     let (mut timings, mut own) = (Vec::new(), Vec::new());
     let own_steps = system.verdict.own_steps;
     let probes = own_steps != OwnStepsBy::Nothing && system.subsystems.len() > 1;
-    let sites = system.sites();
+    let (sites, sources) = (system.sites(), Sources::of(system));
     let mut ordered: Vec<_> = system.subsystems.iter().zip(&sites).collect();
     ordered.sort_by(|(a, _), (b, _)| a.name.value.cmp(&b.name.value));
     let (mut problems, mut broken) = (Collector::new(), BTreeSet::new());
     for (spec, site) in ordered {
-        let made = subsystems::make(system, (spec, site), trials, log, warnings)
+        let made = subsystems::make(system, (spec, site), &sources, trials, log, warnings)
             .and_then(|made| declared::apply(spec, made));
         if let Some(simulator) = problems.keep(made) {
             let (simulator, found) = match probes.then(|| governor(system, timings.len())) {

@@ -6,7 +6,7 @@ use crate::catalogue::controllers::{Controller, Fixed};
 use crate::catalogue::{self, Chosen, is_discrete, never_ends};
 use crate::number::short;
 use crate::source::{At, Place};
-use crate::system::{MAX_RATE, System};
+use crate::system::{MAX_RATE, MadeOf, System};
 use powerbond_core::network::{NameIndex, Names, Network};
 use powerbond_core::subsystem::whole_steps::WholeSteps;
 
@@ -28,9 +28,15 @@ impl Experiment {
         let start = s.start.value;
         let by_default = At::default(start + DEFAULT_DURATION);
         let Some(stop) = s.stop.as_ref().or(system.is_fmu_alone().then_some(&by_default)) else {
-            let message = match system.source() {
-                Some(_) => "missing stop time; set `stop` in `[simulation]` or give `--end-time`",
-                None => "missing stop time; set it with `stop`",
+            let message = match &system.made_of {
+                MadeOf::Structure(_) => {
+                    "missing stop time; give `--end-time`, or set it in the file: `stopTime` of `DefaultExperiment` in SSP, `EndTime` \
+                     in OSP"
+                }
+                _ if system.source().is_some() => {
+                    "missing stop time; set `stop` in `[simulation]` or give `--end-time`"
+                }
+                _ => "missing stop time; set it with `stop`",
             };
             return Err(Error::input(system.source().map(|source| source.place(0)), message));
         };

@@ -3,6 +3,7 @@
 
 mod experiment;
 mod elements;
+mod sources;
 mod subsystems;
 mod declared;
 mod timing;

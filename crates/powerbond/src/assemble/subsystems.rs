@@ -1,6 +1,7 @@
 //! From what a file names to something that steps, here or in another process: a built-in model or an FMU.
 
 use super::elements::gathered;
+use super::sources::Sources;
 use crate::Error;
 use crate::error::Collector;
 use crate::source::At;
@@ -95,6 +96,7 @@ pub enum Trials {
 pub fn make(
     system: &System,
     (spec, site): (&SubsystemSpec, &Site),
+    sources: &Sources<'_>,
     trials: Trials,
     log: &SharedLog,
     warnings: &mut Vec<String>,
@@ -121,7 +123,7 @@ pub fn make(
         SimulatorSpec::Own(_) if *site != Site::Shared => Err(only_here(spec)),
         SimulatorSpec::Own(factory) => factory.make(&order),
         SimulatorSpec::Fmu(path, options) => {
-            fmu(system, (spec, site), (path, options), trials, log, warnings)
+            fmu(system, (spec, site), (path, options), sources, trials, log, warnings)
         }
     }
 }
@@ -161,6 +163,7 @@ fn fmu(
     system: &System,
     (spec, site): (&SubsystemSpec, &Site),
     (path, given): (&At<PathBuf>, &FmuOptions),
+    sources: &Sources<'_>,
     trials: Trials,
     log: &SharedLog,
     warnings: &mut Vec<String>,
@@ -179,6 +182,7 @@ fn fmu(
         ..Options::default()
     };
     let mut problems = Collector::new();
+    options.outputs = problems.keep_or(Vec::new(), sources.inside(&spec.name.value, &fmu));
     let set = problems.keep(gathered(fmu.description(), spec.parameters.iter().chain(&spec.start)));
     for (name, given) in set.iter().flatten() {
         let value = problems.keep(fmu_value(fmu.description(), name, given));

@@ -16,7 +16,7 @@ use crate::system::{
 use powerbond_core::network::VariableName;
 use powerbond_core::units::Conversion;
 use powerbond_fmi::Fmu;
-use powerbond_fmi::description::Kind;
+use powerbond_fmi::description::{Causality, Kind, Variable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -197,6 +197,16 @@ impl<'a> Writer<'a> {
                 self.lose(format!("the connection to `{to}`, which has a table"));
                 continue;
             }
+            let inside =
+                |name: &VariableName| self.variable(name).filter(|v| v.causality != Causality::Output);
+            let mut sources = connection.from.iter();
+            if let Some((from, v)) = sources.find_map(|(name, _)| Some((&name.value, inside(&name.value)?))) {
+                let what = v.causality.noun();
+                self.lose(format!(
+                    "the connection from `{from}`, {what}, to `{to}`: libcosim connects outputs only"
+                ));
+                continue;
+            }
             let (gains, offset) = self.converted(connection);
             let is_real = self.kind(to).is_none_or(Kind::is_real);
             let number_of = through.len() + 1;
@@ -234,8 +244,12 @@ impl<'a> Writer<'a> {
         self.system.subsystems.iter().position(|spec| spec.name.value == name.subsystem)
     }
 
+    fn variable(&self, name: &VariableName) -> Option<&Variable> {
+        variable_of(&self.fmus[self.place(name)?], &name.variable)
+    }
+
     fn kind(&self, name: &VariableName) -> Option<Kind> {
-        Some(variable_of(&self.fmus[self.place(name)?], &name.variable)?.kind)
+        Some(self.variable(name)?.kind)
     }
 
     /// The gains of a connection and its offset with the conversion of units, which OSP leaves to functions.

@@ -190,7 +190,12 @@ fn component(
     if !connectors.is_empty() {
         out.begin("ssd:Connectors", &[]);
         for (name, causality, kind) in connectors {
-            let side = if causality == Causality::Input { "input" } else { "output" };
+            let side = match causality {
+                Causality::Input => "input",
+                Causality::CalculatedParameter => "calculatedParameter",
+                // SSP 1.0 has no word for local variables; as sources they are outputs.
+                _ => "output",
+            };
             out.begin("ssd:Connector", &[("name", name.clone()), ("kind", side.to_owned())]);
             let typed = match kind {
                 // An enumeration would have to be defined once more.

@@ -66,18 +66,20 @@ pub fn layers(n: usize, nets: &[Net]) -> Vec<usize> {
     for (s, t) in nets.iter().flat_map(Net::pairs).filter(|(s, t)| s != t) {
         *weight.entry((s, t)).or_default() += 1;
     }
+    // To and from what is left, and where that is.
+    let (mut gives, mut takes) = (vec![0usize; n], vec![0usize; n]);
+    let (mut sources, mut targets) = (vec![Vec::new(); n], vec![Vec::new(); n]);
+    for (&(s, t), &w) in &weight {
+        gives[s] += w;
+        takes[t] += w;
+        targets[s].push((t, w));
+        sources[t].push((s, w));
+    }
     let mut left: Vec<usize> = (0..n).collect();
     let (mut first, mut last) = (Vec::new(), Vec::new());
     while !left.is_empty() {
-        let sum = |v: usize, out: bool| -> usize {
-            let counts = |&(&(s, t), _): &(&(usize, usize), &usize)| {
-                let (own, other) = if out { (s, t) } else { (t, s) };
-                own == v && left.contains(&other)
-            };
-            weight.iter().filter(counts).map(|(_, w)| w).sum()
-        };
-        let key = |v: usize| sum(v, true) as i64 - sum(v, false) as i64;
-        let sink = left.iter().copied().find(|&v| sum(v, true) == 0 && sum(v, false) > 0);
+        let key = |v: usize| gives[v] as i64 - takes[v] as i64;
+        let sink = left.iter().copied().find(|&v| gives[v] == 0 && takes[v] > 0);
         let v = sink.unwrap_or_else(|| left.iter().copied().max_by_key(|&v| (key(v), n - v)).unwrap_or(0));
         if sink.is_some() {
             last.push(v)
@@ -85,12 +87,15 @@ pub fn layers(n: usize, nets: &[Net]) -> Vec<usize> {
             first.push(v)
         }
         left.retain(|&w| w != v);
+        targets[v].iter().for_each(|&(t, w)| takes[t] -= w);
+        sources[v].iter().for_each(|&(s, w)| gives[s] -= w);
     }
     first.extend(last.into_iter().rev());
-    let mut layer = vec![0; n];
-    for (i, &v) in first.iter().enumerate() {
-        let before = first[..i].iter().filter(|&&u| weight.contains_key(&(u, v)));
-        layer[v] = before.map(|&u| layer[u] + 1).max().unwrap_or(0);
+    let (mut layer, mut is_placed) = (vec![0; n], vec![false; n]);
+    for v in first {
+        let before = sources[v].iter().filter(|(s, _)| is_placed[*s]);
+        layer[v] = before.map(|(s, _)| layer[*s] + 1).max().unwrap_or(0);
+        is_placed[v] = true;
     }
     layer
 }

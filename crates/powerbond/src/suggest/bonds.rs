@@ -236,7 +236,11 @@ fn suggest(
     let ports = [port(come, go, first, 1.0), port(go, come, second, ratio)];
     let wish = [go, come].iter().any(|l| is_wish(&l.from.variable) || is_wish(&l.to.variable));
     let certain = is_chosen && crossing.known < KnownFrom::Letter && !wish;
-    let pair = crossing.quantity.map_or("their product is a power".to_owned(), |q| {
+    let unknown = || match crossing.known {
+        KnownFrom::Terminal => "a flow and its potential".to_owned(),
+        _ => "their product is a power".to_owned(),
+    };
+    let pair = crossing.quantity.map_or_else(unknown, |q| {
         let q = if q.is_through() { q } else { q.partner() };
         format!("{q} and {}", q.partner())
     });

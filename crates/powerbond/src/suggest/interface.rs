@@ -44,6 +44,8 @@ pub struct Signal {
     pub unit: Option<Arc<Unit>>,
     /// What its author says that it measures, and the name of its declared type; may be empty.
     pub quantity: String,
+    /// Its name in a terminal, as one that both sides of it have; may be empty.
+    pub member: String,
     /// The value of an input that nothing feeds.
     pub start: f64,
     /// One line for people.
@@ -116,6 +118,7 @@ impl Interface {
         }
         let origin = format!("{} {}", fmu.path().display(), description.token);
         let mut interface = Interface::new(name, &origin, signals, terminals);
+        interface.name_members();
         interface.words.extend(own_words(&[&description.model_name]));
         Ok(interface)
     }
@@ -142,6 +145,18 @@ impl Interface {
             outputs,
             terminals,
             places,
+        }
+    }
+
+    /// Gives signals their names in terminals.
+    fn name_members(&mut self) {
+        let members = self.terminals.iter().flat_map(|terminal| &terminal.members);
+        for member in members.filter(|member| !member.member.is_empty()) {
+            for (is_input, list) in [(true, &mut self.inputs), (false, &mut self.outputs)] {
+                if let Some(&i) = self.places.get(&(is_input, member.variable.clone())) {
+                    list[i].member.clone_from(&member.member);
+                }
+            }
         }
     }
 
@@ -182,6 +197,7 @@ fn signal(variable: &Variable, description: Option<&ModelDescription>) -> Option
         kind: SignalKind::Number(variable.kind),
         unit: variable.unit.clone().filter(|unit| !unit.symbol.is_empty()),
         quantity,
+        member: String::new(),
         start: variable.start,
         description: variable.description.clone(),
     };
@@ -195,6 +211,7 @@ fn packet(packet: &Packet) -> Option<(Causality, Signal)> {
             kind: SignalKind::Packet(packet.kind.clone()),
             unit: None,
             quantity: String::new(),
+            member: String::new(),
             start: 0.0,
             description: String::new(),
         };

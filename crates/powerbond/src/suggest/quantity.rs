@@ -28,7 +28,7 @@ pub enum KnownFrom {
     Unit,
     /// The quantity or type that the FMU declares.
     Declared,
-    /// A word in its name.
+    /// A word in its name, or in its name in a terminal.
     Word,
     /// A letter in its name.
     Letter,
@@ -44,7 +44,7 @@ impl KnownFrom {
             KnownFrom::Declared => "by declared quantities",
             KnownFrom::Word => "by names",
             KnownFrom::Letter => "by single letters in names",
-            KnownFrom::Terminal => "by a terminal with a flow, which need not be that of a power",
+            KnownFrom::Terminal => "by a terminal, whose flow need not be that of a power",
         }
     }
 }
@@ -120,12 +120,15 @@ pub fn quantities(signal: &Signal) -> (Vec<Quantity>, KnownFrom) {
     if !declared.is_empty() {
         return (declared, KnownFrom::Declared);
     }
-    let name = words(&signal.name);
-    let found = of_words(&name);
-    if !found.is_empty() {
-        return (found, KnownFrom::Word);
+    // What both sides of a terminal call it counts as a name.
+    let names = [words(&signal.name), words(&signal.member)];
+    let first = |of: fn(&[String]) -> Vec<Quantity>| {
+        names.iter().map(|name| of(name)).find(|found| !found.is_empty())
+    };
+    match first(of_words) {
+        Some(found) => (found, KnownFrom::Word),
+        None => (first(of_letters).unwrap_or_default(), KnownFrom::Letter),
     }
-    (of_letters(&name), KnownFrom::Letter)
 }
 
 /// By whole words.

@@ -3,11 +3,13 @@
 use super::bonds::BondSuggestion;
 use crate::Error;
 use crate::assemble::Trials;
+use crate::source::At;
 use crate::system::System;
 use powerbond_core::feed_through::perturbation;
 use powerbond_core::network::{NameIndex, Network, VariableName};
 use powerbond_core::observe::NoObserver;
 use powerbond_core::subsystem::{Capabilities, Inputs, Setup, Span, StepEvent, SubsystemError};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Sizes of pushes, relative to the larger of an input's value and its nominal value: large enough to stand out of the tolerance of a
@@ -20,6 +22,9 @@ const STEPS: [f64; 5] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2];
 /// Steps of a subsystem that makes steps of one length only, and that length relative to the run.
 const EQUAL_STEPS: (usize, f64) = (20, 1e-3);
 
+/// Of a system that does not say when it ends, in s: pushes are tried with steps from a millionth to a hundredth of it.
+const DURATION: f64 = 1.0;
+
 /// A change below this share of an output is round-off.
 const ROUND_OFF: f64 = 1e-12;
 
@@ -28,7 +33,7 @@ pub fn try_out(system: &System, bonds: &mut [BondSuggestion]) -> Result<Vec<Stri
     if bonds.is_empty() {
         return Ok(Vec::new());
     }
-    let mut assembled = system.assemble_with(Trials::WithoutSteps)?;
+    let mut assembled = with_an_end(system).assemble_with(Trials::WithoutSteps)?;
     // Pushed from consistent initial values, or from start values where there are none.
     let is_consistent = assembled.engine.initialize(&mut NoObserver).is_ok();
     let start = match is_consistent {
@@ -54,6 +59,16 @@ pub fn try_out(system: &System, bonds: &mut [BondSuggestion]) -> Result<Vec<Stri
     assembled.engine.finish();
     bonds.iter_mut().for_each(BondSuggestion::settle);
     Ok(troubles)
+}
+
+/// The system with a stop time: pushes need the size of a run, not its end.
+fn with_an_end(system: &System) -> Cow<'_, System> {
+    let mut system = Cow::Borrowed(system);
+    if system.simulation.stop.is_none() {
+        let stop = system.simulation.start.value + DURATION;
+        system.to_mut().simulation.stop = Some(At::default(stop));
+    }
+    system
 }
 
 /// All outputs of a member at one time after the other.

@@ -1,7 +1,7 @@
 //! Parameter files of SSP (`.ssv`, with `.ssm`) that are put over a system: `subsystem.parameter`, a value of any type and its unit.
 
-use super::ssp::{Placed, mapping, values};
-use super::structure::path_name;
+use super::ssp::{Placed, mapping, schema::KNOWN, values};
+use super::structure::{path_name, strangers};
 use super::{Factory, Given, Models, SharedFactory, SimulatorSpec, SubsystemSpec, System};
 use crate::Error;
 use crate::error::Collector;
@@ -162,6 +162,9 @@ fn root<T>(
     read: impl FnOnce(xml::Reader<'_>, xml::Node<'_, '_>) -> Result<T, Error>,
 ) -> Result<(T, Vec<String>), Error> {
     let text = Text::read(path, path)?;
-    let found = read(text.reader(), text.parse()?.root_element())?;
-    Ok((found, text.notes))
+    let document = text.parse()?;
+    let found = read(text.reader(), document.root_element())?;
+    let strange = strangers(text.reader(), document.root_element(), KNOWN);
+    drop(document);
+    Ok((found, text.notes.into_iter().chain(strange).collect()))
 }

@@ -189,7 +189,7 @@ impl FmuJob {
         let mut options = self.options.clone();
         let mut remarks = fmu.load()?;
         let follows_nothing =
-            matches!(fmu.description().feed_through(), FeedThrough::Declared(pairs) if pairs.is_empty());
+            matches!(fmu.feed_through(&options)?, FeedThrough::Declared(pairs) if pairs.is_empty());
         let nothing_to_refresh = follows_nothing && self.declared == Declared::No;
         let wanted = !fmu.is_once_per_process() && !nothing_to_refresh;
         let probed = wanted.then(|| powerbond_fmi::probe::probe(fmu, &options, self.steps));

@@ -428,6 +428,7 @@ fn write_options(out: &mut Vec<u8>, options: &Options) {
     let Options {
         parameters,
         start,
+        outputs,
         visible,
         logging,
         log_categories,
@@ -445,6 +446,7 @@ fn write_options(out: &mut Vec<u8>, options: &Options) {
             write_value(out, value);
         });
     }
+    out.list(outputs, |out, name| out.text(name));
     out.flag(*visible);
     write_logging(out, *logging);
     out.list(log_categories, |out, category| out.text(category));
@@ -461,6 +463,7 @@ fn read_options(from: &mut Reader<'_>) -> Result<Options, Garbled> {
     Ok(Options {
         parameters: values(from)?,
         start: values(from)?,
+        outputs: from.list(Reader::text)?,
         visible: from.flag()?,
         logging: read_logging(from)?,
         log_categories: from.list(Reader::text)?,
@@ -596,6 +599,7 @@ mod tests {
         let options = Options {
             parameters: vec![("p".to_owned(), list), ("b".to_owned(), Value::Boolean(true))],
             start: vec![("x".to_owned(), Value::Real(f64::MIN_POSITIVE))],
+            outputs: vec!["inner.x".to_owned()],
             tolerance: Some(1e-5),
             input_derivatives: Some(2),
             logging: Logging::Categories,

@@ -5,12 +5,19 @@ use crate::Error;
 use crate::error::Collector;
 use crate::source::At;
 use crate::source::xml::{Text, elements, name};
-use crate::system::structure::path_name;
+use crate::system::structure::{self as schema, path_name};
 use powerbond_core::suggest::hint;
 use std::path::Path;
 
 /// The file beside the structure.
 pub const FILE: &str = "LogConfig.xml";
+
+/// What may stand in it, by the schema.
+const SCHEMA: &[schema::Known] = &[
+    ("simulators", &["simulator"], &[]),
+    ("simulator", &["variable"], &["name", "decimationFactor"]),
+    ("variable", &[], &["name"]),
+];
 
 /// What is recorded.
 pub struct Logged {
@@ -27,6 +34,7 @@ pub fn read(path: &Path, known: &[Known], notes: &mut Vec<String>) -> Result<Log
     let document = text.parse()?;
     let (reader, root) = (text.reader(), document.root_element());
     reader.expect(root, "simulators")?;
+    notes.extend(schema::strangers(reader, root, SCHEMA));
     let mut problems = Collector::new();
     let mut variables = Vec::new();
     let mut factors: Vec<At<u32>> = Vec::new();

@@ -5,6 +5,7 @@ use crate::error::Collector;
 use crate::source::At;
 use crate::source::xml::{Node, Reader, child, elements, list, name};
 use crate::system::Given;
+use crate::system::structure::{Known, strangers};
 use powerbond_core::suggest::hint;
 use std::collections::HashSet;
 
@@ -12,6 +13,67 @@ use std::collections::HashSet;
 pub const ROOT: &str = "OspSystemStructure";
 /// The namespace of the standard.
 const NAMESPACE: &str = "http://opensimulationplatform.com/MSMI/OSPSystemStructure";
+
+/// Of the root element.
+const PARTS: &[&str] = &[
+    "StartTime",
+    "EndTime",
+    "BaseStepSize",
+    "Algorithm",
+    "Description",
+    "Simulators",
+    "Functions",
+    "Connections",
+    "EccoConfiguration",
+];
+const VALUE: &[&str] = &["value"];
+
+/// What may stand in a file, by the schema.
+const KNOWN: &[Known] = &[
+    (ROOT, PARTS, &["version"]),
+    ("Simulators", &["Simulator"], &[]),
+    ("Simulator", &["InitialValues"], &["name", "source", "stepSize"]),
+    ("InitialValues", &["InitialValue"], &[]),
+    ("InitialValue", &["Real", "Integer", "Boolean", "String", "Enumeration"], &["variable"]),
+    ("Real", &[], VALUE),
+    ("Integer", &[], VALUE),
+    ("Boolean", &[], VALUE),
+    ("String", &[], VALUE),
+    ("Enumeration", &[], VALUE),
+    ("Functions", &["LinearTransformation", "Sum", "VectorSum"], &[]),
+    ("LinearTransformation", &[], &["name", "factor", "offset"]),
+    ("Sum", &[], &["name", "inputCount"]),
+    ("VectorSum", &[], &["name", "inputCount", "dimension"]),
+    (
+        "Connections",
+        &["VariableConnection", "VariableGroupConnection", "SignalConnection", "SignalGroupConnection"],
+        &[],
+    ),
+    ("VariableConnection", &["Variable"], &["powerBond"]),
+    ("VariableGroupConnection", &["VariableGroup"], &["powerBond"]),
+    ("SignalConnection", &["Variable", "Signal"], &[]),
+    ("SignalGroupConnection", &["VariableGroup", "SignalGroup"], &[]),
+    ("Variable", &[], &["simulator", "name", "causality"]),
+    ("VariableGroup", &[], &["simulator", "name", "causality"]),
+    ("Signal", &[], &["function", "name"]),
+    ("SignalGroup", &[], &["function", "name"]),
+    (
+        "EccoConfiguration",
+        &[
+            "SafetyFactor",
+            "StepSize",
+            "MinimumStepSize",
+            "MaximumStepSize",
+            "MinimumChangeRate",
+            "MaximumChangeRate",
+            "ProportionalGain",
+            "IntegralGain",
+            "RelativeTolerance",
+            "AbsoluteTolerance",
+        ],
+        &[],
+    ),
+];
 
 /// A whole file.
 pub struct Structure<'a> {
@@ -152,19 +214,9 @@ pub fn read<'a>(
             reader.prefix(root)
         ));
     }
-    let known = [
-        "StartTime",
-        "EndTime",
-        "BaseStepSize",
-        "Algorithm",
-        "Description",
-        "Simulators",
-        "Functions",
-        "Connections",
-        "EccoConfiguration",
-    ];
-    for node in elements(root).filter(|n| !known.contains(&name(*n))) {
-        let hint = hint(name(node), known);
+    notes.extend(strangers(reader, root, KNOWN));
+    for node in elements(root).filter(|n| !PARTS.contains(&name(*n))) {
+        let hint = hint(name(node), PARTS.iter().copied());
         problems.keep::<()>(reader.fail(node, format!("unknown element `{}`.{hint}", name(node))));
     }
     let mut number = |what| child(root, what).and_then(|node| problems.keep(reader.content(node)));

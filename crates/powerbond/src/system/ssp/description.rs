@@ -2,6 +2,7 @@
 
 use super::archive;
 use super::mapping::{self, Entry};
+use super::schema::KNOWN;
 use super::settings;
 use super::transformation::Transformation;
 use super::values::{self, Parameter, is_type, type_named, unit_of};
@@ -9,7 +10,7 @@ use crate::Error;
 use crate::error::Collector;
 use crate::source::xml::{Node, Reader, Text, child, elements, list, name};
 use crate::source::{At, Source};
-use crate::system::structure::{Folder, Located, decoded};
+use crate::system::structure::{Folder, Located, decoded, strangers};
 use powerbond_core::suggest::hint;
 use powerbond_core::units::Unit;
 use powerbond_fmi::{Archive, Limits, Unpacked};
@@ -218,6 +219,7 @@ impl Loader {
         let root = document.root_element();
         reader.expect(root, ROOT)?;
         self.note_namespace(reader, root, "Description");
+        self.notes.extend(strangers(reader, root, KNOWN));
         if let Some(version) = root.attribute("version").filter(|v| !matches!(*v, "1.0" | "2.0")) {
             self.notes.push(format!(
                 "{}SSP {version}: read as 2.0, the last version that is known here",
@@ -451,6 +453,7 @@ impl Loader {
         if let Some(text) = self.external(context, node, inside)? {
             let document = text.parse()?;
             self.note_namespace(text.reader(), document.root_element(), suffix);
+            self.notes.extend(strangers(text.reader(), document.root_element(), KNOWN));
             return read(text.reader(), document.root_element()).map(Some);
         }
         let Some(found) = inline.into_iter().flat_map(elements).find(|n| name(*n) == root) else {
@@ -510,6 +513,7 @@ impl Loader {
         match &external {
             Some(text) => {
                 let document = text.parse()?;
+                self.notes.extend(strangers(text.reader(), document.root_element(), KNOWN));
                 self.entries(context.folder, text.reader(), document.root_element(), &mut entries);
             }
             None => match elements(node).find(|n| name(*n) == "SignalDictionary") {

@@ -310,6 +310,25 @@ impl Flat {
         }
     }
 
+    /// Connectors of systems whose names also mean a variable of an element in the same system, which both are `a.k` then, and that
+    /// variable. `fmus` are those of the leaves.
+    pub fn ambiguous(&self, fmus: &[Option<Fmu>]) -> Vec<(Port, Port)> {
+        let mut found = Vec::new();
+        for (n, owner) in self.owners.iter().enumerate().filter(|(_, owner)| !owner.children.is_empty()) {
+            for name in owner.connectors.keys().filter(|name| name.contains('.')) {
+                let Some(other) = self.inside(n, name) else { continue };
+                let is_there = match self.owners[other.owner].leaf {
+                    Some(leaf) => fmus[leaf].as_ref().is_some_and(|fmu| variable(fmu, &other.name).is_some()),
+                    None => true,
+                };
+                if is_there {
+                    found.push((Port { owner: n, name: name.clone() }, other));
+                }
+            }
+        }
+        found
+    }
+
     /// What the file says of a connector.
     pub fn connector(&self, port: &Port) -> Option<&Connector> {
         self.owners[port.owner].connectors.get(&port.name)
@@ -386,9 +405,13 @@ impl Flat {
         if found.leaf.is_some() || found.connectors.contains_key(name) {
             return Some(Port { owner, name: name.to_owned() });
         }
-        // The longest name of an element first: names may contain dots.
+        self.inside(owner, name)
+    }
+
+    /// What `name` means inside of an element of the system `owner`; of elements the longest name first: names may contain dots.
+    fn inside(&self, owner: usize, name: &str) -> Option<Port> {
         let dots: Vec<usize> = name.match_indices('.').map(|(dot, _)| dot).collect();
-        let child = |dot: &usize| Some((*found.children.get(&name[..*dot])?, &name[dot + 1..]));
+        let child = |dot: &usize| Some((*self.owners[owner].children.get(&name[..*dot])?, &name[dot + 1..]));
         dots.iter().rev().find_map(child).and_then(|(child, rest)| self.named(child, rest))
     }
 }

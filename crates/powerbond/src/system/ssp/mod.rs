@@ -6,6 +6,7 @@ mod doors;
 mod flat;
 pub mod mapping;
 mod parameters;
+pub mod schema;
 mod settings;
 mod signals;
 pub mod transformation;
@@ -186,6 +187,15 @@ fn system(mut structure: Structure, loader: Loader, inside: Option<PathBuf>) -> 
     if specs.is_empty() && problems.is_clean() {
         let place = structure.root.name.place();
         problems.add(Error::input(place, "the system has no component; nothing can be simulated"));
+    }
+    for (connector, other) in flat.ambiguous(&opened) {
+        let place = flat.connector(&connector).map_or_else(String::new, |found| found.place.prefix());
+        notes.push(format!(
+            "{place}`{}` is a connector of a system and a variable of its element `{}`; where both could be meant, the connector \
+             counts",
+            flat.shown(&connector),
+            flat.owners[other.owner].path
+        ));
     }
     parameters::set(&mut flat, &opened, &mut specs, &mut notes, &mut problems);
     let connections = signals::connections(&flat, &opened, &mut notes, &mut problems);

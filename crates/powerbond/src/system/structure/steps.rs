@@ -3,12 +3,12 @@
 use crate::number::short;
 use crate::source::At;
 use crate::system::{MAX_RATE, SubsystemSpec};
-use std::collections::BTreeSet;
 
 /// Hints may differ from multiples of the base step by this share without a note: they are decimal numbers.
 const ROUND_OFF: f64 = 1e-6;
 
-/// As libcosim runs them: the simulator with hint `s` takes one step of `d B`, with `d = max(1, ⌊s / B⌋)` and `B` the base step.
+/// As libcosim runs them: the simulator with hint `s` takes one step of `d B`, with `d = max(1, ⌊s / B⌋)` and `B` the base step, and two of
+/// them exchange values whenever their steps end together.
 pub struct Steps {
     /// The base step, in s.
     pub base: Option<At<f64>>,
@@ -45,16 +45,6 @@ impl Steps {
             let multiple = all / gcd(all, *d) * d;
             (multiple <= u64::from(MAX_RATE)).then_some(multiple)
         });
-        let lengths: BTreeSet<u64> = steps.iter().copied().collect();
-        if let Some(common) = common.filter(|common| *common > longest || lengths.len() > 2) {
-            notes.push(format!(
-                "{}the simulators have steps of {} lengths: those with the same one exchange values after each step, all others \
-                 every {} s",
-                base.prefix(),
-                lengths.len(),
-                short(common as f64 * base.value)
-            ));
-        }
         let common = common.unwrap_or_else(|| {
             notes.push(format!(
                 "{}the steps of the simulators have no common multiple of at most {MAX_RATE} base steps; all exchange values \
@@ -103,10 +93,9 @@ mod tests {
         check(1e-3, &[None, None], 1e-3, &[1, 1], 0);
         check(1e-4, &[Some(2e-4), Some(2e-4), Some(2.03e-4)], 2e-4, &[1, 1, 1], 1);
         check(0.1, &[Some(0.2), None], 0.2, &[1, 2], 0);
-        // Values go from one to another less often than each of them steps, which is noted.
-        check(0.1, &[Some(0.2), Some(0.3), None], 0.6, &[3, 2, 6], 1);
-        check(0.1, &[Some(0.2), Some(0.3)], 0.6, &[3, 2], 1);
-        check(0.1, &[Some(0.2), Some(0.4), None], 0.4, &[2, 1, 4], 1);
+        check(0.1, &[Some(0.2), Some(0.3), None], 0.6, &[3, 2, 6], 0);
+        check(0.1, &[Some(0.2), Some(0.3)], 0.6, &[3, 2], 0);
+        check(0.1, &[Some(0.2), Some(0.4), None], 0.4, &[2, 1, 4], 0);
         check(0.1, &[Some(0.04)], 0.1, &[1], 1);
         check(1.0, &[Some(99_991.0), Some(99_989.0)], 99_991.0, &[1, 1], 1);
     }

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
 from . import _inputs, _names, _toml
-from ._powerbond import PowerbondError
 from ._system import System
 
 #: Exit code of the command for input that is refused: then there was no run.
@@ -105,26 +104,8 @@ def bounds(
 
 
 def explained(system: object) -> AbstractContextManager[None]:
-    """Within it, mistakes in a system made in Python have their places in the program, and misspelled files are told with those that are there."""
-    return system._explaining() if isinstance(system, System) else _there(os.fsdecode(system))  # type: ignore[arg-type]
-
-
-@contextmanager
-def _there(path: str) -> Iterator[None]:
-    try:
-        yield
-    except PowerbondError as error:
-        folder, name = os.path.split(path)
-        if error.exit_code == REFUSED and not os.path.exists(path):
-            try:
-                there = os.listdir(folder or os.curdir)
-            except (OSError, ValueError):
-                there = []
-            meant = _names.hint(name, there)
-            if "Did you mean" in meant:
-                error.args = (f"{error}.{meant}", *error.args[1:])
-                error.hint = meant.strip()
-        raise
+    """Within it, mistakes in a system made in Python have their places in the program."""
+    return system._explaining() if isinstance(system, System) else nullcontext()
 
 
 def _paths(name: str, value: object) -> list[str]:

@@ -312,6 +312,8 @@ class System:
                 yield "", None
 
     def _text(self) -> str:
+        if not any(head.startswith("subsystems.") for head in self._tables):
+            raise ValueError("the system has no subsystems: add one with `fmu`, `model` or `python`")
         return "\n".join(line for line, _ in self._lines())
 
     def _members(self) -> list[tuple[str, Any]]:

@@ -4,38 +4,38 @@ use powerbond_core::suggest::closest;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What follows a sentence about a file that cannot be read: ` Did you mean `fmus/motor.fmu`?`; nothing unless it is missing and
+/// What follows a sentence about a file that cannot be read: `. Did you mean `motor.fmu`?`; nothing unless it is missing and
 /// something like it is there.
 ///
-/// Looked for are a name of a few other letters in the folder, the same name with a letter more or less in its ending, and, if the folder is missing, the same name
-/// in the nearest folder above.
+/// Looked for are a name of a few other letters in the folder, the same name with a letter more or less in its ending, and, if the
+/// folder is missing, the same name in the nearest folder above.
 pub fn hint(path: &Path, error: &io::Error) -> String {
-    if error.kind() != io::ErrorKind::NotFound {
-        return String::new();
-    }
-    match like(path) {
-        Some(near) => format!(". Did you mean `{}`?", near.display()),
-        None => String::new(),
-    }
+    let found = (error.kind() == io::ErrorKind::NotFound).then(|| {
+        let folder = here(path.parent()?);
+        if folder.is_dir() {
+            return Some(format!(". Did you mean `{}`?", like(path, folder)?.display()));
+        }
+        let (name, above) =
+            (Path::new(path.file_name()?), folder.ancestors().map(here).find(|above| above.is_dir())?);
+        let place =
+            if above == Path::new(".") { "the current folder".into() } else { above.display().to_string() };
+        above.join(name).is_file().then(|| format!(". There is a `{}` in {place}", name.display()))
+    });
+    found.flatten().unwrap_or_default()
 }
 
-fn like(path: &Path) -> Option<PathBuf> {
+/// The name of a file in the folder.
+fn like(path: &Path, folder: &Path) -> Option<PathBuf> {
     let (stem, ending) = parts(path)?;
-    let folder = folder(path);
-    if !folder.is_dir() {
-        let above = folder.ancestors().map(here).find(|above| above.is_dir())?;
-        let moved = Path::new(above).join(path.file_name()?);
-        return moved.is_file().then(|| moved.strip_prefix("./").map(Path::to_owned).unwrap_or(moved));
-    }
     let names: Vec<PathBuf> =
         folder.read_dir().ok()?.filter_map(|entry| Some(entry.ok()?.file_name().into())).collect();
     let others = || names.iter().filter_map(|name| Some((parts(name)?, name)));
     let alike = others().filter(|((_, e), _)| e.eq_ignore_ascii_case(ending)).map(|((s, _), _)| s);
     let near = match closest(stem, alike) {
-        Some(near) => others().find(|((s, e), _)| *s == near && e.eq_ignore_ascii_case(ending))?.1,
-        None => others().find(|((s, e), _)| *s == stem && (lacks(ending, e) || lacks(e, ending)))?.1,
+        Some(near) => others().find(|((s, e), _)| *s == near && e.eq_ignore_ascii_case(ending)),
+        None => others().find(|((s, e), _)| *s == stem && (lacks(ending, e) || lacks(e, ending))),
     };
-    Some(path.with_file_name(near))
+    near.map(|(_, name)| name.clone())
 }
 
 /// Whether an ending is another one without one of its letters.
@@ -48,10 +48,6 @@ fn lacks(short: &str, whole: &str) -> bool {
 fn parts(path: &Path) -> Option<(&str, &str)> {
     let ending = path.extension().map_or(Some(""), |ending| ending.to_str())?;
     Some((path.file_stem()?.to_str()?, ending))
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().map_or(Path::new("."), here)
 }
 
 /// The current folder has an empty name in relative paths.
@@ -73,18 +69,18 @@ mod tests {
         }
         let check = |typed: &str, meant: Option<&str>| {
             let found = hint(&folder.join(typed), &Error::from(ErrorKind::NotFound));
-            let wanted = meant
-                .map_or(String::new(), |meant| format!(". Did you mean `{}`?", folder.join(meant).display()));
+            let wanted = meant.map_or(String::new(), |meant| format!(". Did you mean `{meant}`?"));
             assert_eq!(found, wanted, "{typed}");
         };
         check("moter.fmu", Some("motor.fmu"));
         check("Motor.FMU", Some("motor.fmu"));
         check("system.tml", Some("system.toml"));
-        check("fmus/motor.fmu", Some("motor.fmu"));
         check("cra", Some("car"));
         check("gearbox.fmu", None);
         check("motor.png", None);
         check("fmus/moter.fmu", None);
+        let moved = hint(&folder.join("fmus/motor.fmu"), &Error::from(ErrorKind::NotFound));
+        assert_eq!(moved, format!(". There is a `motor.fmu` in {}", folder.display()));
         assert_eq!(hint(&folder.join("moter.fmu"), &Error::from(ErrorKind::PermissionDenied)), "");
         std::fs::remove_dir_all(&folder).unwrap();
     }

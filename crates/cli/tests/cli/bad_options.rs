@@ -69,7 +69,7 @@ fn paths_that_cannot_be_read_are_named() {
     lab.write("empty/car.toml", "");
     check("empty", &["missing `system.toml` in the folder empty; name the file: empty/car.toml"]);
     check("nope.toml", &["cannot read nope.toml", "No such file"]);
-    check("empty/cra.toml", &["cannot read empty/cra.toml", "Did you mean `empty/car.toml`?"]);
+    check("empty/cra.toml", &["cannot read empty/cra.toml", "Did you mean `car.toml`?"]);
     check("nope/system.toml", &["cannot read nope/system.toml"]);
     #[cfg(target_os = "linux")]
     check("/dev/zero", &["/dev/zero is not a text file"]);

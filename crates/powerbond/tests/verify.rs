@@ -201,3 +201,26 @@ fn where_nothing_is_coupled_nothing_is_judged() {
     // Its output is constant: the finer run has nothing to show.
     assert_eq!(done.verdict.word, "not judged", "{}", done.verdict.text);
 }
+
+/// An algebraic loop with a gain of −1.2 that nothing solves: what is wrong grows by that with every exchange, so that each finer run is wrong by more.
+/// Their differences were said to be the error.
+#[test]
+fn of_runs_that_do_not_come_together_no_error_is_claimed() {
+    let file = r#"
+        simulation = { stop = 0.4, step = 0.01 }
+        connections = [{ from = "a.y", to = "b.u" }, { from = "b.y", to = "a.u" }]
+        subsystems.a = { model = "algebraic/gain", parameters = { gain = 1.2, integral = 1.0, offset = 1.0, refresh = "no" } }
+        subsystems.b = { model = "algebraic/gain", parameters = { gain = -1.0, refresh = "no" } }
+        method = { hold = 0 }
+        "#;
+    let system = System::parse("loop", file).unwrap();
+    for by in [Verify::Halves, Verify::Quarters] {
+        let done = run(system.clone(), Some(by));
+        let found = done.summary.verification.as_ref().expect("it was tried");
+        let why = found.failure.as_deref().expect("nothing is claimed");
+        assert!(why.contains("do not converge") && why.contains("more than 100 %"), "{why}");
+        assert!(found.error.is_none() && found.outputs.is_empty());
+        assert_ne!(done.verdict.word, "trustworthy");
+        assert!(done.verdict.reasons.iter().any(|r| r.code == "not_verified"), "{:?}", done.verdict.reasons);
+    }
+}

@@ -119,6 +119,8 @@ struct Candidate {
     all: Vec<f64>,
     /// Weighted number of predictions, each counted by the share of it that the new point did not explain itself.
     tested: f64,
+    /// The same, forgotten by later tests only.
+    passed: f64,
     /// Evidence for each gain, the part r of Δu that integrals and other inputs do not explain: r at the newest point, and the
     /// weighted sums of its squared changes and of its squares.
     evidence: Vec<[f64; 3]>,
@@ -180,6 +182,7 @@ impl Candidate {
             missed: vec![0.0; k],
             all: vec![0.0; k],
             tested: 0.0,
+            passed: 0.0,
             evidence: vec![[0.0; 3]; fed],
             confidence: vec![0.0; k * fed],
             steadiness: vec![[0.0; 3]; k * fed],
@@ -274,6 +277,8 @@ impl Candidate {
         // One minus the leverage of the new point.
         let independent = (1.0 - self.residual.iter().map(|r| r * r).sum::<f64>()).max(0.0);
         self.tested = keep * self.tested + independent;
+        // What tests nothing, as a difference that is far larger than all before it, makes no test forgotten.
+        self.passed = (1.0 - (1.0 - keep) * independent) * self.passed + independent;
         for (evidence, &r) in self.evidence.iter_mut().zip(&self.residual[2 * n..]) {
             let [last, changes, squares] = *evidence;
             *evidence = [r, keep * changes + (r - last) * (r - last), keep * squares + r * r];
@@ -326,7 +331,7 @@ impl Candidate {
             let variance = self.variance(at);
             let [_, changes, squares] = self.evidence[k];
             let repeated = (4.0 * squares / changes - 1.0).max(1.0);
-            let is_known = variance > 0.0 && self.tested > TESTED && !self.is_ambiguous(at);
+            let is_sound = variance > 0.0 && !self.is_ambiguous(at);
             for o in 0..self.outputs.len() {
                 let place = o * self.fed + k;
                 let gain = self.gain(o, k);
@@ -334,8 +339,11 @@ impl Candidate {
                 let confidence = 1.0 - SIGNIFICANT * SIGNIFICANT * noise / (gain * gain);
                 let share = gain * gain * self.information[at * m + at];
                 let is_visible = share > VISIBLE * VISIBLE * self.all[o];
+                // What is in use is not dropped because nothing tests it for a while.
+                let tests = if self.confidence[place] > 0.0 { self.passed } else { self.tested };
                 let is_used = self.possible[place]
-                    && is_known
+                    && is_sound
+                    && tests > TESTED
                     && is_visible
                     && confidence > 0.0
                     && !self.is_integration(o, k, h);
@@ -405,6 +413,7 @@ impl Candidate {
         tape.push(self.len as f64);
         tape.push(self.calm as f64);
         tape.push(self.tested);
+        tape.push(self.passed);
         tape.push(self.sure_steps);
         tape.push(self.steps);
         for past in [&self.u, &self.integral, &self.second, &self.y] {
@@ -422,6 +431,7 @@ impl Candidate {
         self.len = tape.pull() as usize;
         self.calm = tape.pull() as usize;
         self.tested = tape.pull();
+        self.passed = tape.pull();
         self.sure_steps = tape.pull();
         self.steps = tape.pull();
         for past in [&mut self.u, &mut self.integral, &mut self.second, &mut self.y] {

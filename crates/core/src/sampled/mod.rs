@@ -30,7 +30,7 @@ const REPEATS: f64 = 2.0;
 /// Seconds do not count where periods are of their size.
 const POINT: f64 = 1e-5;
 const SAME_TIME: f64 = 1e-8;
-const SECONDS: f64 = 2e-8;
+const SECONDS: f64 = 1e-7;
 const MOST_POINT: f64 = 1e-3;
 /// A step that ends so close to a sample ends at it, in points.
 const NEAR: f64 = 1e-3;

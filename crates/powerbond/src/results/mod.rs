@@ -24,6 +24,7 @@ pub use summary::{
 pub use verdict::NOT_JUDGED;
 pub(crate) use verdict::exceeded;
 pub use verdict::{ErrorEstimate, InputSummary, Reason, VerdictSummary};
+pub(crate) use verification::converges;
 pub use verification::{FINER, OutputError, Round, Verification};
 
 /// The file of a report in the folder of a run.

@@ -82,9 +82,16 @@ const ORDERS: [f64; 2] = [0.5, 4.0];
 const NEAR: f64 = 0.25;
 /// Squares that cancel to less than this share of `whole²` tell nothing: the error may be that large.
 const UNTOLD: f64 = 0.1;
+/// Runs converge if halving once more changes less than this share of what halving did before, which is an order of a quarter. Else one
+/// of the three may still have gone its own way: the one in halves, if the other two are nearer to each other than this share.
+const SETTLED: f64 = 0.84;
+const ODD_ONE_OUT: f64 = 0.5;
 /// The bar around an error by its order, and around one without.
 const AROUND: [f64; 2] = [0.75, 1.3];
 const AROUND_UNORDERED: [f64; 2] = [0.6, 2.0];
+/// The error over the difference to a run in quarters, with an order of one at least, and the bar around it from an order of ½ on.
+const ERROR_OF_TWO: f64 = 1.2;
+const AROUND_TWO: [f64; 2] = [0.75, 2.0];
 
 impl OutputError {
     /// By halves: `error = 1.5 D`, between `0.7 D` and `2.2 D`.
@@ -121,7 +128,8 @@ impl OutputError {
     ///
     /// If it is none, errors of the three runs have nothing to do with each other, and their squares add up to those of the
     /// differences: `error² = (D² + whole² - next²)/2`, as clocks are compared that have no better one beside them. That of the run in quarters
-    /// is `last² = (whole² + next² - D²)/2`, and `whole ± last` bounds the first.
+    /// is `last² = (whole² + next² - D²)/2`, and `whole ± last` bounds the first. If the run in halves alone is far off, squares tell nothing, and
+    /// `whole` does.
     pub fn by_quarters(name: String, difference: f64, next: f64, whole: f64) -> Self {
         let plain = OutputError::by_halves(name, difference);
         if difference == 0.0 || !difference.is_finite() || !next.is_finite() || !whole.is_finite() {
@@ -132,6 +140,8 @@ impl OutputError {
         let (error, [low, high]) = if found == order && (order - order.round()).abs() <= NEAR {
             let error = difference / (1.0 - (-order).exp2());
             (error, AROUND.map(|share| share * error))
+        } else if whole <= ODD_ONE_OUT * difference.min(next) {
+            (ERROR_OF_TWO * whole, AROUND_TWO.map(|share| share * whole))
         } else {
             let [d, n, w] = [difference, next, whole].map(|x| x * x);
             let [first, last] =
@@ -142,6 +152,13 @@ impl OutputError {
         };
         OutputError { error, low, high, order: Some(found), ..plain }
     }
+}
+
+/// Whether three runs tell an error at all, by the differences of the run to that in halves, of that to the one in quarters (`next`), and of
+/// the first to the last (`whole`). If halving does not bring runs together, as in an algebraic loop that cannot be solved, each of them
+/// goes its own way and what lies between them is nobody's error.
+pub(crate) fn converges(difference: f64, next: f64, whole: f64) -> bool {
+    next <= SETTLED * difference || whole <= ODD_ONE_OUT * difference.min(next)
 }
 
 impl Verification {
@@ -223,6 +240,16 @@ mod tests {
     fn a_run_in_halves_that_went_wrong_is_not_the_error_of_the_run() {
         let found = OutputError::by_quarters("y".to_owned(), 0.1, 0.1, 1e-4);
         assert!(found.error <= 2e-4 && found.high < 1e-3, "{found:?}");
+    }
+
+    /// An order of ½, as the lowest there is; halves that are alone off; runs that differ by as much again and again; one that explodes.
+    #[test]
+    fn runs_that_do_not_come_together_tell_nothing() {
+        assert!(converges(1.0, 0.5_f64.sqrt(), 1.7));
+        assert!(converges(0.1, 0.1, 1e-4));
+        assert!(!converges(0.1, 0.11, 0.08));
+        assert!(!converges(1.0, 1e9, 1e9));
+        assert!(!converges(1.0, f64::NAN, f64::NAN) && !converges(f64::INFINITY, f64::NAN, 0.1));
     }
 
     /// Two runs with the same noise differ by what the noise did to others only.

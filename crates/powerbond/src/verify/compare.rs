@@ -77,6 +77,14 @@ impl Samples {
         off.abs() / squares.sqrt()
     }
 
+    /// The standard deviation of output `k`.
+    pub fn spread(&self, k: usize) -> f64 {
+        let values = || self.values.iter().skip(k).step_by(self.outputs.len()).zip(&self.weights);
+        let time: f64 = self.weights.iter().sum();
+        let mean = values().map(|(y, w)| w * y).sum::<f64>() / time;
+        (values().map(|(y, w)| w * (y - mean) * (y - mean)).sum::<f64>() / time).sqrt()
+    }
+
     /// rms of the difference of output `k` to that of a `finer` run, at the times that both have.
     pub fn difference(&self, finer: &Samples, k: usize) -> f64 {
         let (sum, time) = self.squares(finer, k).fold((0.0, 0.0), |(s, t), (w, off)| (s + w * off, t + w));
@@ -219,6 +227,16 @@ mod tests {
             assert_eq!(samples.times[k] - before, samples.weights[k]);
             before = samples.times[k];
         }
+    }
+
+    /// 1 for 3 s and 5 for 1 s: the mean is 2, the variance (3·1 + 9)/4.
+    #[test]
+    fn the_standard_deviation_is_weighted_with_time() {
+        let mut samples = Samples::of(vec![0, 1]);
+        [(1.0, 1.0, 1.0), (3.0, 2.0, 1.0), (4.0, 1.0, 5.0)]
+            .into_iter()
+            .for_each(|(t, h, y)| samples.add(t, h, &[7.0, y]));
+        assert_eq!((samples.spread(0), samples.spread(1)), (0.0, 3.0_f64.sqrt()));
     }
 
     /// 100 samples, 0.3 off at two of them and 0.1 at all others, by hand: 0.98·0.01 + 0.02·0.09, half of which is 2 samples and 40 more (41 by round-off);

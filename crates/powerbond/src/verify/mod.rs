@@ -10,7 +10,7 @@ use crate::Error;
 use crate::catalogue::estimators::{DEFAULT_TOLERANCE, SMALLEST_TOLERANCE};
 use crate::number::percent;
 use crate::observe::{Row, results_fields};
-use crate::results::{FINER, OutputError, Round, RunFolder, Verification, Wanted};
+use crate::results::{FINER, OutputError, Round, RunFolder, Verification, Wanted, converges};
 use crate::session::{Done, Output, Session, State};
 use crate::source::At;
 use crate::system::{Repeats, System, Verify};
@@ -166,7 +166,7 @@ fn once(system: &System, output: Output, observer: &mut dyn Observer) -> Result<
     let noise = noise(session.assembled().engine.network(), session.assembled().engine.driving());
     let found = session.assembled().engine.sampled();
     let known = |t: f64| found.iter().filter_map(|f| f.samples).any(|samples| samples.hits(t));
-    trail.avoid(|t| quantum.is_some() || known(t));
+    trail.keep_clear(|t| quantum.is_some() || known(t));
     let sampled = found.iter().map(|found| found.output).collect();
     let mut done = session.finish()?;
     if !finished || done.error.is_some() {
@@ -225,21 +225,99 @@ fn noise(network: &Network, driving: Option<&dyn ErrorEstimator>) -> Vec<f64> {
 /// Where half of the squared difference of two runs lies in less than this share of the time, and all of it is larger than what the verdict
 /// expects, it says as much about the run in halves as about the other: that may have met something in its own way.
 const BRIEF: f64 = 0.02;
+/// So does one in which prediction defects are not much smaller than in the run: above this share of its expected error.
+const SLOWLY: f64 = 0.5;
 /// Below this nothing is worth a third run.
 const NEGLIGIBLE: f64 = 1e-6;
 
-/// Why a third run is needed to know which of two runs is wrong, if it is.
-fn doubt(coarse: &Samples, halves: &Comparison<'_>, expected: Option<f64>) -> Option<String> {
+/// The least standard deviation that output `k` has in several runs: one that has become unstable has a large one.
+fn least_spread(runs: &[&Samples], k: usize) -> f64 {
+    runs.iter().map(|run| run.spread(k)).fold(f64::INFINITY, f64::min)
+}
+
+/// Why a third run is needed to know which of two runs is wrong, if it is. `finer` is what the run in halves expects of its own error.
+fn doubt(
+    coarse: &Samples,
+    halves: &Comparison<'_>,
+    expected: Option<f64>,
+    finer: Option<f64>,
+) -> Option<String> {
     let count = coarse.outputs.len();
-    let differences = (0..count).filter_map(|k| Some((k, halves.difference(k).filter(|d| d.is_finite())?)));
+    let differences = (0..count).filter_map(|k| Some((k, halves.difference(k)?)));
+    let apart =
+        |&(k, d): &(usize, f64)| d * (halves.spread(k) / least_spread(&[coarse, &halves.own], k)).max(1.0);
+    let far = |one: &(usize, f64)| !(apart(one) <= 1.0);
+    if differences.clone().any(|one| far(&one)) {
+        return Some(
+            "the run in halves differs from the run by more than the standard deviation of an output"
+                .to_owned(),
+        );
+    }
     let (k, difference) = differences.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let error = OutputError::by_halves(String::new(), difference).error;
-    if error < NEGLIGIBLE || error <= expected.unwrap_or(0.0) {
+    let expected = expected.unwrap_or(0.0);
+    if error < NEGLIGIBLE || error <= expected {
         return None;
     }
     let share = coarse.concentration(&halves.own, k);
-    (share < BRIEF)
-        .then(|| format!("half of the difference to the run in halves was in {} of the time", percent(share)))
+    if share < BRIEF {
+        return Some(format!(
+            "half of the difference to the run in halves was in {} of the time",
+            percent(share)
+        ));
+    }
+    finer.filter(|finer| *finer > SLOWLY * expected).map(|finer| {
+        format!(
+            "the run in halves expects an error of {} of itself, and the run one of {}",
+            percent(finer),
+            percent(expected)
+        )
+    })
+}
+
+/// How far three runs are apart in one output, as shares of its least standard deviation.
+struct Apart {
+    spread: f64,
+    /// The run and that in halves, that and the one in quarters, the first and the last.
+    difference: f64,
+    next: f64,
+    whole: f64,
+}
+
+impl Apart {
+    /// In output `k`; none if it is constant.
+    fn of(run: &Samples, halves: &Comparison<'_>, quarters: &Comparison<'_>, k: usize) -> Option<Self> {
+        let spread = least_spread(&[run, &halves.own, &quarters.own], k);
+        let off = |finer: &Comparison<'_>| Some(finer.difference(k)? * finer.spread(k) / spread);
+        let whole = run.difference(&quarters.own, k) / spread;
+        Some(Apart { spread, difference: off(halves)?, next: off(quarters)?, whole })
+    }
+}
+
+/// Why three runs do not tell an error, if that of the output that is the furthest off is not told.
+fn unsettled(
+    run: &Samples,
+    halves: &Comparison<'_>,
+    quarters: &Comparison<'_>,
+    outputs: &[(usize, String)],
+) -> Option<String> {
+    let all = outputs
+        .iter()
+        .enumerate()
+        .filter_map(|(k, (_, name))| Some((name, Apart::of(run, halves, quarters, k)?)));
+    let most = |apart: &Apart| apart.difference.max(apart.next);
+    let (name, apart) = all.max_by(|a, b| most(&a.1).total_cmp(&most(&b.1)))?;
+    let Apart { difference, next, whole, .. } = apart;
+    let is_told = converges(difference, next, whole) || most(&apart) < NEGLIGIBLE;
+    (!is_told).then(|| {
+        let far = |x: f64| if x <= 1.0 { percent(x) } else { "more than 100 %".to_owned() };
+        format!(
+            "finer runs do not converge: `{name}` of the run in halves is {} of its standard deviation off that of the run, and {} off that of the run \
+             in quarters",
+            far(difference),
+            far(next)
+        )
+    })
 }
 
 /// The same run in halves and, if that is wanted or needed, in quarters.
@@ -309,17 +387,17 @@ fn finer_runs(
         if last && memory {
             done.finer = Some(ended.table);
         }
-        Ok::<_, Error>(outcome)
+        Ok::<_, Error>((outcome, ended.summary.verdict.error.estimate))
     };
-    let mut outcome = finer(2, !quarters, &mut halves)?;
+    let (mut outcome, expects) = finer(2, !quarters, &mut halves)?;
     let (mut next, mut third) = (None, None);
     if !quarters && !whole_steps && matches!(outcome, Ok(State::Finished)) {
-        third = doubt(&trail.samples, &halves, expected);
+        third = doubt(&trail.samples, &halves, expected, expects);
         quarters = third.is_some();
     }
     if quarters && matches!(outcome, Ok(State::Finished)) {
         let mut second = Comparison::new(&halves.own);
-        outcome = finer(4, true, &mut second)?;
+        outcome = finer(4, true, &mut second)?.0;
         next = Some(second);
     }
     let failure = match &outcome {
@@ -327,23 +405,23 @@ fn finer_runs(
         Ok(_) => Some("the finer run was stopped".to_owned()),
         Err(error) => Some(format!("the run with smaller steps failed: {error}")),
     };
+    let failure = failure.or_else(|| unsettled(&coarse.trail.samples, &halves, next.as_ref()?, outputs));
     let mut found = match failure {
         Some(why) => Verification::failed(by, why),
         None => {
             let (mut errors, mut constant) = (Vec::new(), Vec::new());
             for (k, (o, name)) in outputs.iter().enumerate() {
                 let (name, spread) = (name.clone(), halves.spread(k));
-                let error = match (halves.difference(k), next.as_ref().map(|next| next.difference(k))) {
-                    (None, _) | (_, Some(None)) => {
-                        constant.push(name);
-                        continue;
-                    }
-                    (Some(d), None) => OutputError::by_halves(name, d),
-                    (Some(d), Some(Some(apart))) => {
-                        let whole =
-                            next.as_ref().map_or(f64::NAN, |next| trail.samples.difference(&next.own, k));
-                        OutputError::by_quarters(name, d, apart, whole / spread)
-                    }
+                let error = match &next {
+                    None => halves.difference(k).map(|d| (spread, OutputError::by_halves(name.clone(), d))),
+                    Some(next) => Apart::of(&trail.samples, &halves, next, k).map(|apart| {
+                        let Apart { spread, difference, next, whole } = apart;
+                        (spread, OutputError::by_quarters(name.clone(), difference, next, whole))
+                    }),
+                };
+                let Some((spread, error)) = error else {
+                    constant.push(name);
+                    continue;
                 };
                 // What was called noise in small steps, and is not there in all of them, is none.
                 let noise = noise[*o].min(NOISE_BOUND * trail.samples.roughness(k));

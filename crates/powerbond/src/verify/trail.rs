@@ -23,7 +23,8 @@ pub(super) struct Trail {
 /// A step with a norm above this is over something that jumped inside it, so that its inputs were wrong for a part of it. Two halves
 /// say little about that part: if the jump is in the second one, both runs are wrong for the same time, and differ by nothing.
 const JUMP: f64 = 10.0;
-/// Such a step is divided so many times more finely, which leaves hardly anything of its error: the difference is the error.
+/// Such a step is divided so many times more finely, and the last of these parts into halves towards its end, down to the shortest: of the
+/// time from the jump to the end of its step, which is that of the error, at most half is left, whenever the jump was.
 const FINER: u32 = 16;
 /// But they are few: at most one of so many steps, and so many at least, those that may do most harm.
 const RARE: usize = 32;
@@ -33,14 +34,9 @@ const SHORTEST: f64 = 1e-8;
 /// A step that is shorter than this share of the next one is there for a time that had to be hit, such as that of a sample. It is not divided:
 /// it does no harm, and a simulator with a tolerance for times may sample twice in its parts.
 const SLIVER: f64 = 1e-3;
-/// Ends are moved if at most one of so many steps is one in which an output jumped.
-const MOST_JUMPED: usize = 4;
-/// Only those of steps shorter than this share of the run: what is not compared there weighs nothing. Such a step is not divided if an output
-/// jumps in it, as slivers are not.
+/// A step shorter than this share of the run is brief: what is not compared there weighs nothing.
 const BRIEF: f64 = 1e-5;
-/// By this share of the shorter step beside them, so that no part of the new steps ends where an old one did; by no more than times need to be
-/// apart that simulators are sure to tell from each other: this, in s, or this share of them.
-const MOVED: f64 = 0.3;
+/// Times that are this far apart, in s, or this share of them, simulators are sure to tell from each other.
 const APART: f64 = 2e-7;
 const APART_SHARE: f64 = 1e-7;
 
@@ -57,27 +53,48 @@ impl Trail {
         }
     }
 
-    /// Moves both ends of steps in which an output that stands still jumped, a sampler's for one, a little: where a simulator samples twice, or not
-    /// at all, as a step begins too close to its sample, a run with the same ends would do the same, and no difference would tell. Runs are
-    /// compared at the others: those after long steps stay, and all of them if there are many. So do ends at which a sample is `known` to be.
-    pub fn avoid(&mut self, known: impl Fn(f64) -> bool) {
+    /// Keeps steps clear of samples. Where a step begins or ends too close to its sample, a simulator may sample twice or not at all, and a run
+    /// with the same ends would do the same: no difference would tell. In which brief step an output that stands still jumped is known, so that
+    /// one whole step is put around it, whose ends are apart from those of the old one and so from the sample, wherever that was in it. An end at
+    /// which the sample is `known` to be stays.
+    pub fn keep_clear(&mut self, known: impl Fn(f64) -> bool) {
         self.jumped.sort_unstable();
         self.jumped.dedup();
-        if MOST_JUMPED * self.jumped.len() > self.ends.len() {
-            return;
-        }
-        let (ends, longest) = (self.ends.clone(), self.brief());
-        let mut moved = None;
-        for &place in &self.jumped {
-            for k in place.saturating_sub(1)..=place {
-                let h = ends[k] - if k > 0 { ends[k - 1] } else { self.start };
-                let movable = moved < Some(k) && h <= longest && !known(ends[k]);
-                let Some(next) = ends.get(k + 1).filter(|_| movable) else { continue };
-                moved = Some(k);
-                let shorter = h.min(next - ends[k]);
-                self.ends[k] += (MOVED * shorter).min(APART.max(APART_SHARE * ends[k].abs()));
+        let (stop, brief) = (self.ends.last().copied().unwrap_or(self.start), self.brief());
+        let mut jumped = std::mem::take(&mut self.jumped);
+        jumped.retain(|&place| self.ends[place] - self.begin(place) <= brief);
+        let mut around: Vec<[f64; 2]> = Vec::new();
+        for &place in &jumped {
+            let (from, to) = (self.begin(place), self.ends[place]);
+            if known(from) || known(to) {
+                continue;
+            }
+            let room = APART.max(APART_SHARE * to.abs()).min(brief);
+            let (from, to) = ((from - room).max(self.start), (to + room).min(stop));
+            if around.last().is_none_or(|before| before[1] <= from) {
+                around.push([from, to]);
             }
         }
+        let is_inside = |t: f64| {
+            let place = around.partition_point(|[_, to]| *to <= t);
+            around.get(place).is_some_and(|[from, _]| *from < t)
+        };
+        let mut ends: Vec<f64> = self.ends.iter().copied().filter(|&end| !is_inside(end)).collect();
+        ends.extend(around.iter().flatten().filter(|&&t| t > self.start));
+        ends.sort_unstable_by(f64::total_cmp);
+        ends.dedup();
+        // What was said of a step holds for the one that ends it now.
+        let before = std::mem::replace(&mut self.ends, ends);
+        let moved = |place: usize| self.ends.partition_point(|&end| end < before[place]);
+        self.jumps.iter_mut().for_each(|(place, _)| *place = moved(*place));
+        self.events.iter_mut().for_each(|(place, _)| *place = moved(*place));
+        self.jumped = jumped.into_iter().map(moved).collect();
+        self.jumped.dedup();
+    }
+
+    /// When the step at `place` begins, in s.
+    fn begin(&self, place: usize) -> f64 {
+        if place > 0 { self.ends[place - 1] } else { self.start }
     }
 
     /// The longest step that is brief, in s.
@@ -85,29 +102,35 @@ impl Trail {
         BRIEF * (self.ends.last().copied().unwrap_or(self.start) - self.start)
     }
 
-    /// All steps in so many equal parts: the ends of these.
+    /// All steps in so many equal parts, those over jumps in more: the ends of these.
     pub fn parts(&self, parts: u32) -> Arc<[f64]> {
         let mut ends = Vec::with_capacity(self.ends.len() * parts as usize);
         let jumps = self.worst_jumps();
         let mut jumps = jumps.iter().copied().peekable();
-        let brief = self.brief();
         let shortest = SHORTEST * (self.ends.last().copied().unwrap_or(self.start) - self.start);
         let mut start = self.start;
         for (k, &end) in self.ends.iter().enumerate() {
             let h = end - start;
             let is_over_jump = jumps.next_if_eq(&k).is_some();
-            let parts = if h <= brief && self.jumped.binary_search(&k).is_ok() {
-                1
-            } else if is_over_jump {
-                let most = (h / shortest).clamp(f64::from(parts), f64::from(FINER * parts));
-                most as u32
-            } else if self.ends.get(k + 1).is_some_and(|next| h < SLIVER * (next - end)) {
-                1
-            } else {
-                parts
+            let is_sliver = self.ends.get(k + 1).is_some_and(|next| h < SLIVER * (next - end));
+            let whole = self.jumped.binary_search(&k).is_ok() || (is_sliver && !is_over_jump);
+            let count = match is_over_jump {
+                _ if whole => 1,
+                true => (h / shortest).clamp(f64::from(parts), f64::from(FINER * parts)) as u32,
+                false => parts,
             };
-            let inner = (1..parts).map(|k| start + h * f64::from(k) / f64::from(parts));
+            let inner = (1..count).map(|k| start + h * f64::from(k) / f64::from(count));
             ends.extend(inner.filter(|t| *t > start && *t < end));
+            if is_over_jump && !whole {
+                let mut rest = h / f64::from(count);
+                while rest > 2.0 * shortest {
+                    rest *= 0.5;
+                    let pieces = parts / 2;
+                    ends.extend(
+                        (0..pieces).rev().map(|k| end - rest * (1.0 + f64::from(k) / f64::from(pieces))),
+                    );
+                }
+            }
             ends.push(end);
             start = end;
         }
@@ -121,6 +144,7 @@ impl Trail {
         jumps.truncate((self.ends.len() / RARE).max(FEWEST));
         let mut places: Vec<usize> = jumps.into_iter().map(|(place, _)| place).collect();
         places.sort_unstable();
+        places.dedup();
         places
     }
 
@@ -191,44 +215,74 @@ mod tests {
         assert!(trail.has_halves_of(0.05) && !trail.has_halves_of(0.1));
     }
 
-    /// The second step is over a jump: 32 parts. The third one is tiny beside its next: whole.
+    /// The second step is over a jump: 32 parts, and 19 halves of the last of them down to 1e-8 of the run. The third one is tiny beside its next:
+    /// whole. Whenever the jump was, the part that it is in leaves half of the time to the end of the step at most.
     #[test]
     fn steps_over_jumps_have_more_parts_and_those_that_hit_a_time_none() {
         let trail = Trail { jumps: vec![(1, 5.0)], ..trail(&[1.5, 2.0, 2.0001, 2.5]) };
         let halves = trail.parts(2);
+        assert!(halves.windows(2).all(|w| w[0] < w[1]));
         let within = |from: f64, to: f64| halves.iter().filter(|t| **t > from && **t <= to).count();
         assert_eq!(within(1.0, 1.5), 2);
-        assert_eq!(within(1.5, 2.0), 32);
+        assert_eq!(within(1.5, 2.0), 32 + 19);
         assert_eq!(within(2.0, 2.0001), 1);
         assert_eq!(within(2.0001, 2.5), 2);
+        for k in 1..60 {
+            let left = 0.5 * 0.7_f64.powi(k);
+            let jump = 2.0 - left;
+            let after = halves[halves.partition_point(|t| *t <= jump)] - jump;
+            assert!(after <= 0.5 * left + 3e-8, "{left}: {after}");
+        }
     }
 
-    /// Steps of 1 µs and less are those of samples: their ends are moved by 0.3 of them, or of a shorter one after them, by 0.2 µs at most. An
-    /// end at which the sample is known to be stays, and so does one after a long step.
+    /// A step of 1 µs in which something jumped has 0.2 µs more on both sides in a finer run, and one 0.5 µs after it stays; so does one that begins or
+    /// ends at a known sample. Nothing begins before the run.
     #[test]
-    fn a_finer_run_does_not_begin_steps_where_the_run_did_at_samples() {
-        let ends = [1e-6, 2.5e-6, 3e-6, 1.0, 1.0 + 1e-6, 1.0 + 1.5e-6, 1.5, 2.0, 2.5, 3.0].map(|t| 1.0 + t);
-        let moved = |jumped: &[usize], known: f64| {
+    fn a_finer_run_keeps_steps_clear_of_samples() {
+        let ends = [1e-6, 2.5e-6, 3e-6, 1.0, 1.0 + 1e-6, 1.0 + 1.5e-6, 1.5, 3.0].map(|t| 1.0 + t);
+        let check = |jumped: &[usize], known: f64, expected: &[f64], places: &[usize]| {
             let mut trail = Trail { jumped: jumped.to_vec(), ..trail(&ends) };
-            trail.avoid(|t| t == known);
-            trail.ends.iter().zip(ends).map(|(to, from)| (1e9 * (to - from)).round()).collect::<Vec<_>>()
+            trail.keep_clear(|t| t == known);
+            let near = |(a, b): (&f64, &f64)| (a - (1.0 + b)).abs() < 1e-12;
+            let is_equal = trail.ends.len() == expected.len() && trail.ends.iter().zip(expected).all(near);
+            assert!(is_equal && trail.jumped == places, "{jumped:?}: {:?} {:?}", trail.ends, trail.jumped);
         };
-        assert_eq!(moved(&[4, 5], 0.0), [0.0, 0.0, 0.0, 0.0, 150.0, 150.0, 0.0, 0.0, 0.0, 0.0]);
-        assert_eq!(moved(&[4, 5], ends[4]), [0.0, 0.0, 0.0, 0.0, 0.0, 150.0, 0.0, 0.0, 0.0, 0.0]);
-        assert_eq!(moved(&[9, 0], 0.0), [200.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-        assert_eq!(moved(&[2], 0.0), [0.0, 150.0, 150.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-        assert_eq!(moved(&[0, 3, 5], 0.0), [0.0; 10]);
+        let [first, rest] = [[1e-6, 2.5e-6, 3e-6], [1.5, 3.0, f64::NAN]];
+        let old = [1.0, 1.0 + 1e-6, 1.0 + 1.5e-6];
+        let list = |middle: &[f64]| [&first[..], middle, &rest[..2]].concat();
+        check(&[5, 4], 0.0, &list(&[1.0 - 2e-7, 1.0 + 1.2e-6, 1.0 + 1.5e-6]), &[4, 5]);
+        check(&[4], ends[4], &list(&old), &[4]);
+        check(&[4], ends[3], &list(&old), &[4]);
+        check(&[0], 0.0, &[&[1.2e-6, 2.5e-6, 3e-6], &old[..], &rest[..2]].concat(), &[0]);
+        // Steps that are not brief are divided like all others.
+        check(&[7], 0.0, &list(&old), &[]);
     }
 
-    /// The second step, of 1 µs, is that of a sample: whole. If it were one over a jump of something that moves, it would have 32 parts; the third
-    /// is a sliver.
+    /// The second step, of 1 µs, is that of a sample: whole. If it were one over a jump of something that moves, it would have 32 parts, the
+    /// last of them in halves; the third is a sliver.
     #[test]
     fn steps_that_located_a_sample_are_not_divided() {
         let count = |jumped: &[usize]| {
             let jumps = vec![(1, 5.0)];
             Trail { jumps, jumped: jumped.to_vec(), ..trail(&[1.5, 1.500_001, 1.500_01, 2.0]) }.parts(2).len()
         };
-        assert_eq!((count(&[]), count(&[1])), (2 + 32 + 1 + 2, 2 + 1 + 1 + 2));
+        assert_eq!((count(&[]), count(&[1])), (2 + 33 + 1 + 2, 2 + 1 + 1 + 2));
+    }
+
+    /// Two steps over jumps that are one now count once.
+    #[test]
+    fn what_is_known_of_steps_goes_along_when_ends_move() {
+        let ends = [1.0, 1.0 + 1e-6, 1.0 + 1.1e-6, 2.0].map(|t| 1.0 + t);
+        let mut trail = Trail {
+            jumps: vec![(1, 2.0), (2, 3.0), (3, 1.0)],
+            events: vec![(1, 7)],
+            jumped: vec![1],
+            ..trail(&ends)
+        };
+        trail.keep_clear(|_| false);
+        assert_eq!(trail.worst_jumps(), [1, 2]);
+        assert_eq!(trail.events()[..], [(trail.ends[1], 7)]);
+        assert!(trail.ends.len() == 3 && trail.ends[1] > ends[1]);
     }
 
     /// Eight of a few steps, and those with most harm.

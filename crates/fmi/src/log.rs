@@ -90,6 +90,8 @@ pub(crate) struct Environment {
     recent: Mutex<VecDeque<String>>,
     /// What was said about it.
     remarks: Mutex<Vec<String>>,
+    /// The functions that returned a warning.
+    warned: Mutex<Vec<&'static str>>,
     /// The failed call that put an end to the instance; empty if none did.
     lost: Mutex<String>,
     /// Its call that is under way.
@@ -121,6 +123,7 @@ impl Environment {
             lines: AtomicU64::new(0),
             recent: Mutex::new(VecDeque::new()),
             remarks: Mutex::new(Vec::new()),
+            warned: Mutex::default(),
             lost: Mutex::default(),
             trace: Trace::new(instance, version),
         }
@@ -146,6 +149,16 @@ impl Environment {
         recent.push_back(message.trim_end().to_owned());
         drop(recent);
         self.line_of_another(&self.instance, status, category, message);
+    }
+
+    /// Notes that a function returned a warning; whether it is its first one.
+    pub fn is_first_warning(&self, call: &'static str) -> bool {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = !warned.contains(&call);
+        if is_first {
+            warned.push(call);
+        }
+        is_first
     }
 
     /// This call put an end to the instance: those that come after it say so.

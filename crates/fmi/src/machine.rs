@@ -7,7 +7,7 @@ use crate::status::{OK, Status};
 use crate::surroundings::Change;
 use crate::trace::Call;
 use powerbond_core::subsystem::SubsystemError;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ffi::c_int;
 
 /// How many times discrete states may ask for another iteration.
@@ -24,8 +24,6 @@ pub(crate) struct Machine {
     guarded: Cell<u32>,
     pub calls: Calls,
     warnings: Cell<u64>,
-    /// The functions that returned them.
-    warned: RefCell<Vec<&'static str>>,
     /// Something was found to be changed by its steps: all of them are guarded.
     is_guarded: Cell<bool>,
     /// The FMU ended the simulation at an event.
@@ -38,7 +36,6 @@ impl Machine {
         Machine {
             calls,
             warnings: Cell::new(0),
-            warned: RefCell::default(),
             unseen: Cell::new(0),
             guarded: Cell::new(guarded),
             is_guarded: Cell::new(false),
@@ -100,8 +97,7 @@ impl Machine {
             Status::Warning => {
                 self.warnings.set(self.warnings.get() + 1);
                 // Some FMUs warn in every step.
-                if !self.warned.borrow().contains(&call) {
-                    self.warned.borrow_mut().push(call);
+                if self.calls.environment().is_first_warning(call) {
                     let warning = Status::Warning.name(self.calls.version());
                     self.calls.environment().remark(&format!(
                         "returns {warning} from `{call}`: its messages, if there are any, are in log.txt"

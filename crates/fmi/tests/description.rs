@@ -214,7 +214,8 @@ fn lengths_of_arrays_are_not_guessed() {
     );
     for known in [&structural, &n("causality=\"local\" variability=\"constant\"")] {
         let model = with("<Dimension valueReference=\"21\"/>", known).expect("a length that is known");
-        assert_eq!(*model.find("a").expect("the array").dimensions, [Dimension::Parameter(21)]);
+        let array = &model.variables[model.find("a").expect("the array")];
+        assert_eq!(*array.dimensions, [Dimension::Parameter(21)]);
     }
 }
 

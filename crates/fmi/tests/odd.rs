@@ -157,7 +157,7 @@ fn what_cannot_be_lived_with_is_said() {
         fmu_with("types3", |xml| {
             xml.replace("<Dimension valueReference=\"53\"/>", "<Dimension valueReference=\"99\"/>")
         }),
-        "`Dimension` refers to value reference 99",
+        "found `valueReference` is `99`, not a structural parameter or constant",
     );
     check(
         fmu_with("integrator2", |xml| {

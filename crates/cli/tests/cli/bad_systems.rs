@@ -403,7 +403,7 @@ fn an_input_has_one_feeder() {
     );
     // Beside one end is one variable that fits the other.
     check_text(
-        "[subsystems.a]\nmodel = \"oscillator/mass\"\n[subsystems.b]\nmodel = \"oscillator/force-giver\"\n\
+        "[simulation]\nstop = 1.0\n[subsystems.a]\nmodel = \"oscillator/mass\"\n[subsystems.b]\nmodel = \"oscillator/force-giver\"\n\
          [[connections]]\nfrom = \"a.position\"\nto = \"b.velocity\"\n",
         "\"a.position\"",
         &["`a.position` is in m and `b.velocity` in m/s", "Did you mean `a.velocity`, in m/s?"],

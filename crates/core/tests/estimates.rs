@@ -186,7 +186,10 @@ fn the_mean_defect_is_taken_over_all_outputs_inside_a_step() {
     let h = 0.125;
     let courses: [fn(f64) -> f64; 2] = [|t| 3.0 * t - 1.0, |t| (5.0 * t).cos()];
     for (course, y) in courses.into_iter().enumerate() {
-        for (parts, receiver, hold) in [(1, 1, 0), (4, 1, 0), (4, 8, 0), (1, 1, 1), (2, 6, 1)] {
+        // How often both exchange in a step is the greatest common divisor of their parts.
+        for (parts, receiver, exchanges, hold) in
+            [(1, 1, 1, 0), (4, 1, 1, 0), (4, 8, 4, 0), (1, 1, 1, 1), (2, 6, 2, 1), (3, 2, 1, 1)]
+        {
             let sink = Block::new(1, 1, |at, y| y[0] = at.x[0]).rate(&[0.0], |at, dx| dx[0] = at.u[0]);
             let network = NetworkBuilder::new()
                 .subsystem("a", Block::source(y).boxed())
@@ -212,12 +215,20 @@ fn the_mean_defect_is_taken_over_all_outputs_inside_a_step() {
                 let point = |j: u32| y(start + h * f64::from(j) / f64::from(parts));
                 let mean =
                     (0..parts).map(|j| 0.5 * (point(j) + point(j + 1))).sum::<f64>() / f64::from(parts);
-                let slope = if hold == 1 && k > 0 { (y(start) - y(start - h)) / h } else { 0.0 };
-                last = ALPHA * (mean - (y(start) + slope * h / 2.0 + last));
+                let between = h / f64::from(exchanges);
+                let held = |j: u32| {
+                    let t = start + between * f64::from(j);
+                    let slope =
+                        if hold == 1 && k + j as usize > 0 { (y(t) - y(t - between)) / between } else { 0.0 };
+                    y(t) + slope * between / 2.0
+                };
+                let given = (0..exchanges).map(held).sum::<f64>() / f64::from(exchanges);
+                last = ALPHA * (mean - (given + last));
             }
             // A constant under a line of slope 3 lacks 3h/2, of which α/(1 + α) is given.
             if course == 0 && hold == 0 {
-                assert!((last - 3.0 * h / 2.0 * ALPHA / (1.0 + ALPHA)).abs() < 1e-5, "{last}");
+                let lack = 3.0 * h / f64::from(2 * exchanges);
+                assert!((last - lack * ALPHA / (1.0 + ALPHA)).abs() < 1e-5, "{last}");
             }
         }
     }

@@ -158,7 +158,8 @@ impl OutputError {
 /// the first to the last (`whole`). If halving does not bring runs together, as in an algebraic loop that cannot be solved, each of them
 /// goes its own way and what lies between them is nobody's error.
 pub(crate) fn converges(difference: f64, next: f64, whole: f64) -> bool {
-    next <= SETTLED * difference || whole <= ODD_ONE_OUT * difference.min(next)
+    let is_finite = (difference + next).is_finite();
+    is_finite && (next <= SETTLED * difference || whole <= ODD_ONE_OUT * difference.min(next))
 }
 
 impl Verification {

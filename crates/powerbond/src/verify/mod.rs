@@ -166,7 +166,7 @@ fn once(system: &System, output: Output, observer: &mut dyn Observer) -> Result<
     let noise = noise(session.assembled().engine.network(), session.assembled().engine.driving());
     let found = session.assembled().engine.sampled();
     let known = |t: f64| found.iter().filter_map(|f| f.samples).any(|samples| samples.hits(t));
-    trail.keep_clear(|t| quantum.is_some() || known(t));
+    trail.note_known(|t| quantum.is_some() || known(t));
     let sampled = found.iter().map(|found| found.output).collect();
     let mut done = session.finish()?;
     if !finished || done.error.is_some() {
@@ -246,7 +246,7 @@ fn doubt(
     let differences = (0..count).filter_map(|k| Some((k, halves.difference(k)?)));
     let apart =
         |&(k, d): &(usize, f64)| d * (halves.spread(k) / least_spread(&[coarse, &halves.own], k)).max(1.0);
-    let far = |one: &(usize, f64)| !(apart(one) <= 1.0);
+    let far = |one: &(usize, f64)| apart(one) > 1.0 || apart(one).is_nan();
     if differences.clone().any(|one| far(&one)) {
         return Some(
             "the run in halves differs from the run by more than the standard deviation of an output"
@@ -337,11 +337,11 @@ fn finer_runs(
     let expected = done.summary.verdict.error.estimate;
     let (mut steps, mut seconds) = (0, 0.0);
     let mut finer = |parts: u32, last: bool, compared: &mut Comparison<'_>| {
-        let sub_steps = sub_steps.clone();
+        let (sub_steps, divided) = (sub_steps.clone(), trail.in_parts(parts));
         system.simulation.repeats = Some(Arc::new(Repeats {
-            ends: trail.parts(parts),
+            ends: divided.ends,
             parts,
-            jumps: trail.events(),
+            jumps: divided.events,
             sampled: sampled.clone(),
             sub_steps,
         }));

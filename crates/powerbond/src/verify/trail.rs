@@ -7,17 +7,32 @@ use std::sync::Arc;
 
 /// The steps of a run, and its outputs.
 pub(super) struct Trail {
+    steps: Steps,
+    /// In how many of the last steps each output changed without a pause.
+    changed: Vec<usize>,
+    /// Brief steps in which something jumped, at a time that is not known.
+    unclear: Vec<usize>,
+    pub samples: Samples,
+}
+
+/// Steps, and what is known of them by their places.
+#[derive(Default)]
+struct Steps {
     start: f64,
     ends: Vec<f64>,
-    /// Steps over something that jumped: their places, and `norm · h`.
+    /// Those over something that jumped, and `norm · h`.
     jumps: Vec<(usize, f64)>,
     /// Those of them that were followed by an event, and the input that jumped.
     events: Vec<(usize, usize)>,
-    /// In how many of the last steps each output changed without a pause.
-    changed: Vec<usize>,
-    /// Steps in which an output changed that had not in the step before, and did no more in that after the next one.
+    /// Those in which an output changed that had not in the step before, and did no more in that after the next one.
     jumped: Vec<usize>,
-    pub samples: Samples,
+}
+
+/// Steps as a finer run makes them.
+pub(super) struct FinerSteps {
+    pub ends: Arc<[f64]>,
+    /// The ends of steps over jumps that were events, and the inputs that jumped.
+    pub events: Arc<[(f64, usize)]>,
 }
 
 /// A step with a norm above this is over something that jumped inside it, so that its inputs were wrong for a part of it. Two halves
@@ -43,33 +58,54 @@ const APART_SHARE: f64 = 1e-7;
 impl Trail {
     pub fn new(outputs: Vec<usize>) -> Self {
         Trail {
-            start: 0.0,
-            ends: Vec::new(),
-            jumps: Vec::new(),
-            events: Vec::new(),
+            steps: Steps::default(),
             changed: vec![usize::MAX; outputs.len()],
-            jumped: Vec::new(),
+            unclear: Vec::new(),
             samples: Samples::of(outputs),
         }
     }
 
-    /// Keeps steps clear of samples. Where a step begins or ends too close to its sample, a simulator may sample twice or not at all, and a run
-    /// with the same ends would do the same: no difference would tell. In which brief step an output that stands still jumped is known, so that
-    /// one whole step is put around it, whose ends are apart from those of the old one and so from the sample, wherever that was in it. An end at
-    /// which the sample is `known` to be stays.
-    pub fn keep_clear(&mut self, known: impl Fn(f64) -> bool) {
-        self.jumped.sort_unstable();
-        self.jumped.dedup();
+    /// Of a run that is over, in which samples are `known` to be at some times.
+    pub fn note_known(&mut self, known: impl Fn(f64) -> bool) {
+        let Steps { jumped, .. } = &mut self.steps;
+        jumped.sort_unstable();
+        jumped.dedup();
+        let all = std::mem::take(jumped);
+        let (steps, brief) = (&self.steps, self.steps.brief());
+        let is_brief = |place: &usize| steps.ends[*place] - steps.begin(*place) <= brief;
+        let jumped: Vec<usize> = all.into_iter().filter(is_brief).collect();
+        let is_unclear = |place: &usize| !known(steps.begin(*place)) && !known(steps.ends[*place]);
+        self.unclear = jumped.iter().copied().filter(is_unclear).collect();
+        self.steps.jumped = jumped;
+    }
+
+    /// All steps in so many parts.
+    pub fn in_parts(&self, parts: u32) -> FinerSteps {
+        let steps = self.steps.cleared(&self.unclear, 0.5 * f64::from(parts));
+        FinerSteps { ends: steps.parts(parts), events: steps.events() }
+    }
+
+    /// Whether half of every step is a multiple of `quantum`.
+    pub fn has_halves_of(&self, quantum: f64) -> bool {
+        let mut start = self.steps.start;
+        self.steps.ends.iter().all(|&end| {
+            let half = 0.5 * (end - std::mem::replace(&mut start, end)) / quantum;
+            (half - half.round()).abs() < 1e-6
+        })
+    }
+}
+
+impl Steps {
+    /// Steps that keep clear of samples. Where a step, or a part of it that a subsystem makes of it, begins too close to a sample, a simulator
+    /// may sample twice or not at all, and a run with the same ends would do the same: no difference would tell. In which brief step
+    /// something jumped is known, so that one whole step is put around each of those that are `unclear`, whose ends are apart from theirs and so from
+    /// the sample, wherever that was: `rooms` times as far as times need to be, and so apart from those of the next finer run, too.
+    fn cleared(&self, unclear: &[usize], rooms: f64) -> Steps {
         let (stop, brief) = (self.ends.last().copied().unwrap_or(self.start), self.brief());
-        let mut jumped = std::mem::take(&mut self.jumped);
-        jumped.retain(|&place| self.ends[place] - self.begin(place) <= brief);
         let mut around: Vec<[f64; 2]> = Vec::new();
-        for &place in &jumped {
+        for &place in unclear {
             let (from, to) = (self.begin(place), self.ends[place]);
-            if known(from) || known(to) {
-                continue;
-            }
-            let room = APART.max(APART_SHARE * to.abs()).min(brief);
+            let room = rooms * APART.max(APART_SHARE * to.abs()).min(brief);
             let (from, to) = ((from - room).max(self.start), (to + room).min(stop));
             if around.last().is_none_or(|before| before[1] <= from) {
                 around.push([from, to]);
@@ -83,13 +119,13 @@ impl Trail {
         ends.extend(around.iter().flatten().filter(|&&t| t > self.start));
         ends.sort_unstable_by(f64::total_cmp);
         ends.dedup();
-        // What was said of a step holds for the one that ends it now.
-        let before = std::mem::replace(&mut self.ends, ends);
-        let moved = |place: usize| self.ends.partition_point(|&end| end < before[place]);
-        self.jumps.iter_mut().for_each(|(place, _)| *place = moved(*place));
-        self.events.iter_mut().for_each(|(place, _)| *place = moved(*place));
-        self.jumped = jumped.into_iter().map(moved).collect();
-        self.jumped.dedup();
+        // What is known of a step holds for the one that ends it now.
+        let moved = |place: usize| ends.partition_point(|&end| end < self.ends[place]);
+        let jumps = self.jumps.iter().map(|&(place, harm)| (moved(place), harm)).collect();
+        let events = self.events.iter().map(|&(place, input)| (moved(place), input)).collect();
+        let mut jumped: Vec<usize> = self.jumped.iter().copied().map(moved).collect();
+        jumped.dedup();
+        Steps { start: self.start, ends, jumps, events, jumped }
     }
 
     /// When the step at `place` begins, in s.
@@ -103,7 +139,7 @@ impl Trail {
     }
 
     /// All steps in so many equal parts, those over jumps in more: the ends of these.
-    pub fn parts(&self, parts: u32) -> Arc<[f64]> {
+    fn parts(&self, parts: u32) -> Arc<[f64]> {
         let mut ends = Vec::with_capacity(self.ends.len() * parts as usize);
         let jumps = self.worst_jumps();
         let mut jumps = jumps.iter().copied().peekable();
@@ -149,32 +185,24 @@ impl Trail {
     }
 
     /// The ends of steps over jumps that were events then, and the inputs that jumped.
-    pub fn events(&self) -> Arc<[(f64, usize)]> {
+    fn events(&self) -> Arc<[(f64, usize)]> {
         self.events.iter().map(|&(place, input)| (self.ends[place], input)).collect()
-    }
-
-    /// Whether half of every step is a multiple of `quantum`.
-    pub fn has_halves_of(&self, quantum: f64) -> bool {
-        let mut start = self.start;
-        self.ends.iter().all(|&end| {
-            let half = 0.5 * (end - std::mem::replace(&mut start, end)) / quantum;
-            (half - half.round()).abs() < 1e-6
-        })
     }
 }
 
 impl Observer for Trail {
     fn started(&mut self, start: &StartView<'_>) -> Flow {
-        self.start = start.t;
+        self.steps.start = start.t;
         Flow::Continue
     }
 
     fn accepted(&mut self, step: &StepView<'_>, report: &StepReport<'_>) -> Flow {
+        let place = self.steps.ends.len();
         let norm = report.estimates.first().map_or(0.0, |estimate| estimate.norm);
         if norm > JUMP && norm.is_finite() {
-            self.jumps.push((self.ends.len(), norm * step.span.h));
+            self.steps.jumps.push((place, norm * step.span.h));
             let input = report.limited_by.filter(|_| report.event_follows);
-            self.events.extend(input.map(|input| (self.ends.len(), input)));
+            self.steps.events.extend(input.map(|input| (place, input)));
         }
         for (changed, &o) in self.changed.iter_mut().zip(&self.samples.outputs) {
             if step.y_step[o] != step.y_prev[o] {
@@ -183,11 +211,11 @@ impl Observer for Trail {
             }
             // One that samples twice jumps in two steps.
             if (1..=2).contains(changed) {
-                self.jumped.push(self.ends.len() - *changed);
+                self.steps.jumped.push(place - *changed);
             }
             *changed = 0;
         }
-        self.ends.push(step.span.end);
+        self.steps.ends.push(step.span.end);
         self.samples.add(step.span.end, step.span.h, step.y_fresh);
         Flow::Continue
     }
@@ -201,14 +229,18 @@ impl Observer for Trail {
 mod tests {
     use super::*;
 
-    fn trail(ends: &[f64]) -> Trail {
-        Trail { start: 1.0, ends: ends.to_vec(), ..Trail::new(Vec::new()) }
+    fn steps(ends: &[f64]) -> Steps {
+        Steps { start: 1.0, ends: ends.to_vec(), ..Steps::default() }
+    }
+
+    fn trail(steps: Steps) -> Trail {
+        Trail { steps, ..Trail::new(Vec::new()) }
     }
 
     #[test]
     fn parts_of_steps_end_where_the_steps_do() {
-        let trail = trail(&[1.1, 1.7, 3.0]);
-        let quarters = trail.parts(4);
+        let trail = trail(steps(&[1.1, 1.7, 3.0]));
+        let quarters = trail.in_parts(4).ends;
         assert_eq!(quarters.len(), 12);
         assert_eq!([quarters[3], quarters[7], quarters[11]], [1.1, 1.7, 3.0]);
         assert!(quarters.windows(2).all(|w| w[0] < w[1]));
@@ -219,8 +251,7 @@ mod tests {
     /// whole. Whenever the jump was, the part that it is in leaves half of the time to the end of the step at most.
     #[test]
     fn steps_over_jumps_have_more_parts_and_those_that_hit_a_time_none() {
-        let trail = Trail { jumps: vec![(1, 5.0)], ..trail(&[1.5, 2.0, 2.0001, 2.5]) };
-        let halves = trail.parts(2);
+        let halves = Steps { jumps: vec![(1, 5.0)], ..steps(&[1.5, 2.0, 2.0001, 2.5]) }.parts(2);
         assert!(halves.windows(2).all(|w| w[0] < w[1]));
         let within = |from: f64, to: f64| halves.iter().filter(|t| **t > from && **t <= to).count();
         assert_eq!(within(1.0, 1.5), 2);
@@ -241,11 +272,12 @@ mod tests {
     fn a_finer_run_keeps_steps_clear_of_samples() {
         let ends = [1e-6, 2.5e-6, 3e-6, 1.0, 1.0 + 1e-6, 1.0 + 1.5e-6, 1.5, 3.0].map(|t| 1.0 + t);
         let check = |jumped: &[usize], known: f64, expected: &[f64], places: &[usize]| {
-            let mut trail = Trail { jumped: jumped.to_vec(), ..trail(&ends) };
-            trail.keep_clear(|t| t == known);
+            let mut trail = trail(Steps { jumped: jumped.to_vec(), ..steps(&ends) });
+            trail.note_known(|t| t == known);
+            let found = trail.steps.cleared(&trail.unclear, 1.0);
             let near = |(a, b): (&f64, &f64)| (a - (1.0 + b)).abs() < 1e-12;
-            let is_equal = trail.ends.len() == expected.len() && trail.ends.iter().zip(expected).all(near);
-            assert!(is_equal && trail.jumped == places, "{jumped:?}: {:?} {:?}", trail.ends, trail.jumped);
+            let is_equal = found.ends.len() == expected.len() && found.ends.iter().zip(expected).all(near);
+            assert!(is_equal && found.jumped == places, "{jumped:?}: {:?} {:?}", found.ends, found.jumped);
         };
         let [first, rest] = [[1e-6, 2.5e-6, 3e-6], [1.5, 3.0, f64::NAN]];
         let old = [1.0, 1.0 + 1e-6, 1.0 + 1.5e-6];
@@ -264,25 +296,24 @@ mod tests {
     fn steps_that_located_a_sample_are_not_divided() {
         let count = |jumped: &[usize]| {
             let jumps = vec![(1, 5.0)];
-            Trail { jumps, jumped: jumped.to_vec(), ..trail(&[1.5, 1.500_001, 1.500_01, 2.0]) }.parts(2).len()
+            Steps { jumps, jumped: jumped.to_vec(), ..steps(&[1.5, 1.500_001, 1.500_01, 2.0]) }.parts(2).len()
         };
         assert_eq!((count(&[]), count(&[1])), (2 + 33 + 1 + 2, 2 + 1 + 1 + 2));
     }
 
-    /// Two steps over jumps that are one now count once.
+    /// Two steps over jumps that are one now count once; around the same sample, quarters have ends of their own.
     #[test]
     fn what_is_known_of_steps_goes_along_when_ends_move() {
         let ends = [1.0, 1.0 + 1e-6, 1.0 + 1.1e-6, 2.0].map(|t| 1.0 + t);
-        let mut trail = Trail {
-            jumps: vec![(1, 2.0), (2, 3.0), (3, 1.0)],
-            events: vec![(1, 7)],
-            jumped: vec![1],
-            ..trail(&ends)
-        };
-        trail.keep_clear(|_| false);
-        assert_eq!(trail.worst_jumps(), [1, 2]);
-        assert_eq!(trail.events()[..], [(trail.ends[1], 7)]);
-        assert!(trail.ends.len() == 3 && trail.ends[1] > ends[1]);
+        let (jumps, events) = (vec![(1, 2.0), (2, 3.0), (3, 1.0)], vec![(1, 7)]);
+        let mut trail = trail(Steps { jumps, events, jumped: vec![1], ..steps(&ends) });
+        trail.note_known(|_| false);
+        let halves = trail.steps.cleared(&trail.unclear, 1.0);
+        assert_eq!(halves.worst_jumps(), [1, 2]);
+        assert_eq!(halves.events()[..], [(halves.ends[1], 7)]);
+        assert!(halves.ends.len() == 3 && halves.ends[1] > ends[1]);
+        let quarters = trail.steps.cleared(&trail.unclear, 2.0);
+        assert!(quarters.ends[0] < halves.ends[0] - 1e-7 && quarters.ends[1] > halves.ends[1] + 1e-7);
     }
 
     /// Eight of a few steps, and those with most harm.
@@ -290,7 +321,7 @@ mod tests {
     fn only_the_worst_jumps_count() {
         let ends: Vec<f64> = (1..=20).map(|k| 1.0 + 0.1 * f64::from(k)).collect();
         let jumps = (0..20).map(|k| (k, k as f64)).collect();
-        let places = Trail { jumps, ..trail(&ends) }.worst_jumps();
+        let places = Steps { jumps, ..steps(&ends) }.worst_jumps();
         assert_eq!(places, (12..20).collect::<Vec<_>>());
     }
 }

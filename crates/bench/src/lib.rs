@@ -237,7 +237,7 @@ mod tests {
     fn results_come_in_order_whichever_job_is_done_first() {
         let jobs: Vec<u64> = (0..40).collect();
         let slow = |k: &u64| {
-            thread::sleep(Duration::from_millis(if k % 7 == 0 { 5 } else { 0 }));
+            thread::sleep(Duration::from_millis(if k.is_multiple_of(7) { 5 } else { 0 }));
             Ok(*k)
         };
         let mut seen = Vec::new();

@@ -174,7 +174,11 @@ impl RunFolder {
         let cannot = |e: io::Error| Error::output(folder, &e);
         for _ in 0..ATTEMPTS {
             let created = !folder.exists();
-            std::fs::create_dir_all(folder).map_err(cannot)?;
+            match std::fs::create_dir_all(folder) {
+                // It was there, and was renamed before it was seen to be a folder.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && may_be_folder(folder) => continue,
+                made => made.map_err(cannot)?,
+            }
             match Lock::attempt(folder).map_err(cannot)? {
                 Attempt::Busy => return Ok(None),
                 Attempt::Gone => {}
@@ -212,6 +216,11 @@ impl Drop for RunFolder {
             let _ = std::fs::remove_dir(&self.path);
         }
     }
+}
+
+/// Whether it is a folder, or nothing.
+fn may_be_folder(path: &Path) -> bool {
+    path.symlink_metadata().map_or_else(|e| e.kind() == io::ErrorKind::NotFound, |found| found.is_dir())
 }
 
 /// Nothing is in it, but for a lock.

@@ -199,7 +199,7 @@ fn people_get_a_readable_page() {
     }
     let fast = edit(FD, "model = \"quarter-car/wheel-fd\"", "model = \"quarter-car/wheel-fd\"\nrate = 5");
     let ran = Lab::with(&fast).powerbond(&["check", "system.toml"]);
-    assert!(ran.out.contains("20 µs (5×)"), "{}", ran.out);
+    assert!(ran.out.contains("adaptive (5×)"), "{}", ran.out);
     let looped = Lab::with(&ring(3.0)).powerbond(&["check", "system.toml"]);
     assert!(
         looped.out.contains(

@@ -684,7 +684,7 @@ fn bonds_are_written_to_the_annotation() {
 fn the_drive_train_is_right_in_every_format() {
     let lab = Lab::new();
     let example = root().join("examples/drive-train");
-    let copied = Command::new("cp").arg("-r").arg(&example).arg(lab.dir.join("van")).status();
+    let copied = Command::new("cp").arg("-rL").arg(&example).arg(lab.dir.join("van")).status();
     assert!(copied.expect("cp").success());
     let van = lab.dir.join("van");
     let built = Command::new("sh").arg("build.sh").current_dir(&van).output().expect("sh");

@@ -204,9 +204,9 @@ fn on_all_cores<J: Sync, R: Send>(
         for _ in 0..cores.min(jobs.len()) {
             let (sender, next, work) = (sender.clone(), &next, &work);
             scope.spawn(move || {
-                while let Some((k, job)) =
-                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|k| Some((k, jobs.get(k)?)))
-                {
+                loop {
+                    let k = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(k) else { break };
                     // Where an error ended it all, nobody receives any more.
                     if sender.send((k, work(job))).is_err() {
                         break;
